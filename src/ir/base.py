@@ -1,0 +1,238 @@
+"""The plain values that every part of ``ir`` passes along."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+__all__ = [
+    "POINTER_KEYS",
+    "Artifact",
+    "Hits",
+    "IndexPlan",
+    "Record",
+    "Row",
+    "SearchHit",
+    "Surface",
+    "best_per_artifact",
+    "embedding_text",
+    "heading_of",
+    "ledger_key",
+    "storage_key",
+    "tag_source",
+]
+
+#: Metadata keys that may hold the address of an artifact's full payload, in order of preference.
+POINTER_KEYS = ("skill_path", "path")
+
+FilterFields = Mapping[str, Any]
+
+
+def storage_key(*parts: str) -> str:
+    """A short stable id, safe as a file name, for any sequence of strings.
+
+    >>> storage_key("a", "b") == storage_key("a", "b") != storage_key("ab")
+    True
+    """
+    digest = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+def ledger_key(artifact_id: str) -> str:
+    """The key under which an artifact's ledger entry is kept."""
+    return storage_key(artifact_id)
+
+
+@dataclass
+class Artifact:
+    """One item of a corpus, before a strategy takes it apart."""
+
+    id: str
+    raw: Any
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """One piece of an artifact that is embedded and ranked by itself.
+
+    ``kind`` lets a query name the part that should match (``"description"``, ``"chunk"``, ``"synopsis"``);
+    ``granularity`` is a coarse hint; ``metadata`` belongs to the surface alone (its offsets, its section).
+    """
+
+    artifact_id: str
+    kind: str
+    text: str
+    granularity: str = "document"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class IndexPlan:
+    """What a strategy makes of one artifact: fields to filter on, surfaces to rank."""
+
+    filter_fields: dict[str, Any] = field(default_factory=dict)
+    surfaces: list[Surface] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A stored, embedded surface: one row of the index.
+
+    ``surface_index`` counts over all surfaces of the artifact, whatever their kind, so it differs from
+    ``metadata["chunk_index"]`` where a strategy makes several kinds. Reach siblings through
+    :func:`ir.records_for_artifact`, never by computing an id.
+    """
+
+    id: str
+    artifact_id: str
+    surface_kind: str
+    surface_index: int
+    text: str
+    vector: Vector
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def make_id(artifact_id: str, surface_kind: str, surface_index: int) -> str:
+        """The id of a surface; the same in every build."""
+        return storage_key(artifact_id, surface_kind, str(surface_index))
+
+
+class Row(NamedTuple):
+    """A record as search reads it: everything but its vector."""
+
+    id: str
+    artifact_id: str
+    surface_kind: str
+    surface_index: int
+    text: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """A ranked record; a higher score is a better match.
+
+    ``source`` names the corpus: an artifact id is unique only within one. ``channels`` holds, for each channel
+    that saw the hit, its ``rank`` and raw ``score``; ``explanation`` is filled by ``explain=True``.
+    """
+
+    artifact_id: str
+    surface_kind: str
+    score: float
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
+    surface_index: int | None = None
+    channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    explanation: Mapping[str, Any] | None = None
+
+    @property
+    def pointer(self) -> str | None:
+        """Where the artifact's full payload can be read, if the metadata says so."""
+        for key in POINTER_KEYS:
+            value = self.metadata.get(key)
+            if value:
+                return str(value)
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit in JSON's types only."""
+        out: dict[str, Any] = {
+            "artifact_id": self.artifact_id,
+            "surface_kind": self.surface_kind,
+            "score": float(self.score),
+            "text": self.text,
+            "metadata": json_clean(self.metadata),
+            "source": self.source,
+            "surface_index": None if self.surface_index is None else int(self.surface_index),
+            "pointer": self.pointer,
+        }
+        if self.channels:
+            out["channels"] = json_clean(self.channels)
+        if self.explanation is not None:
+            out["explanation"] = json_clean(self.explanation)
+        return out
+
+
+class Hits(list[SearchHit]):
+    """A list of hits that also knows how it came about.
+
+    ``meta`` holds ``version``, ``mode``, ``fusion``, ``channels``, ``degraded``, ``notes`` and ``timings`` (ms).
+    """
+
+    def __init__(self, hits: Iterable[SearchHit] = (), meta: Mapping[str, Any] | None = None) -> None:
+        super().__init__(hits)
+        self.meta: dict[str, Any] = dict(meta or {})
+
+
+def json_clean(value: Any) -> Any:
+    """``value`` in JSON's types: numpy scalars and arrays, tuples, sets and paths are converted.
+
+    >>> json_clean({"a": (1, 2), 3: {"x"}})
+    {'a': [1, 2], '3': ['x']}
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, Mapping):
+        return {str(key): json_clean(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((json_clean(item) for item in value), key=str)
+    if isinstance(value, (list, tuple)):
+        return [json_clean(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_clean(value.tolist())
+    if hasattr(value, "to_dict"):
+        return json_clean(value.to_dict())
+    return str(value)
+
+
+def heading_of(metadata: Mapping[str, Any]) -> str:
+    """What a text is about by its headings: the artifact's title, then the section's."""
+    title = metadata.get("title")
+    section = metadata.get("section")
+    parts = [part for part in (title, section) if isinstance(part, str) and part.strip()]
+    if len(parts) == 2 and parts[1].startswith(parts[0]):
+        parts = parts[1:]
+    return " > ".join(parts)
+
+
+def embedding_text(text: str, metadata: Mapping[str, Any]) -> str:
+    """The text that an embedder sees for a surface: its headings, unless it opens with them, and itself."""
+    heading = heading_of(metadata)
+    return f"{heading}\n{text}" if heading and not text.startswith(heading) else text
+
+
+def best_per_artifact(hits: Sequence[SearchHit]) -> list[SearchHit]:
+    """The best-scoring surface of each ``(source, artifact_id)``, best first; earlier hits win ties.
+
+    Scores of different sources are on different scales: merge those with :func:`ir.fuse_hits` instead.
+    """
+    best: dict[tuple[str | None, str], SearchHit] = {}
+    for hit in hits:
+        key = (hit.source, hit.artifact_id)
+        held = best.get(key)
+        if held is None or hit.score > held.score:
+            best[key] = hit
+    return sorted(best.values(), key=lambda hit: -hit.score)
+
+
+def tag_source(hits: Sequence[SearchHit], source: str | None) -> list[SearchHit]:
+    """The hits, with ``source`` on each that carried none; a tag already there wins."""
+    if source is None:
+        return list(hits)
+    return [hit if hit.source is not None else replace(hit, source=source) for hit in hits]

@@ -1,0 +1,131 @@
+"""Options as values: checked once, when they are made, and then passed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from ir.errors import InvalidInput
+from ir.filters import Filter, parse_filter
+
+__all__ = ["DFLT_FUSION", "DFLT_RRF_K", "FUSIONS", "MODES", "SearchOptions", "choice"]
+
+MODES = ("dense", "lexical", "hybrid")
+FUSIONS = ("rrf", "blend", "minmax", "dbsf")
+DFLT_RRF_K = 60
+DFLT_FUSION = "blend"
+RERANK_TEXTS = ("surface", "artifact")
+
+
+def choice(what: str, value: object, allowed: Iterable[str]) -> str:
+    """``value`` if it is one of ``allowed``, else an error that lists them."""
+    names = tuple(allowed)
+    if isinstance(value, str) and value in names:
+        return value
+    near = get_close_matches(str(value), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InvalidInput(f"Unknown {what} {value!r}; use one of {', '.join(map(repr, names))}.{hint}")
+
+
+def _number(what: str, value: object, low: float, high: float = float("inf"), *, above: bool = False) -> float:
+    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    if ok and (value > low if above else value >= low) and value <= high:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
+    bound = f"above {low:g}" if above else f"at least {low:g}"
+    bound += "" if high == float("inf") else f" and at most {high:g}"
+    raise InvalidInput(f"{what} must be a number {bound}, not {value!r}.")
+
+
+def _count(what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"{what} must be a whole number of at least 1, not {value!r}.")
+    return value
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search: the keywords of :func:`ir.search`, validated.
+
+    >>> SearchOptions.of(k=0)
+    Traceback (most recent call last):
+    ...
+    ir.errors.InvalidInput: k must be a whole number of at least 1, not 0.
+    """
+
+    k: int = 10
+    filter: Filter | None = None
+    surfaces: frozenset[str] | None = None
+    per_artifact: bool = True
+    mode: str = "dense"
+    fusion: str = DFLT_FUSION
+    rrf_k: float = DFLT_RRF_K
+    alpha: float = 0.5
+    bm25_sat_k: float | None = None
+    fetch_k: int | None = None
+    rerank: Any = None
+    bm25: Mapping[str, float] | None = None
+    formulate: Callable[..., Any] | None = None
+    explain: bool = False
+    surface_weights: Mapping[str, float] | None = None
+    depth: int | None = None
+    rerank_weight: float | None = None
+    rerank_text: str = "surface"
+    graph_boost: Any = None
+
+    @classmethod
+    def of(cls, **keywords: Any) -> SearchOptions:
+        """Options from a caller's keywords; an unknown one is an error that names the known ones."""
+        known = [item.name for item in fields(cls)]
+        for name in keywords:
+            if name not in known:
+                choice("search option", name, known)
+        given = dict(keywords)
+        given["filter"] = parse_filter(given.get("filter"))
+        if given.get("surfaces") is not None:
+            given["surfaces"] = _surfaces(given["surfaces"])
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        _count("k", self.k)
+        choice("mode", self.mode, MODES)
+        choice("fusion", self.fusion, FUSIONS)
+        choice("rerank_text", self.rerank_text, RERANK_TEXTS)
+        _number("rrf_k", self.rrf_k, 0, above=True)
+        _number("alpha", self.alpha, 0, 1)
+        if self.bm25_sat_k is not None:
+            _number("bm25_sat_k", self.bm25_sat_k, 0, above=True)
+        if self.fetch_k is not None:
+            _count("fetch_k", self.fetch_k)
+        if self.depth is not None:
+            _count("depth", self.depth)
+        if self.rerank_weight is not None:
+            _number("rerank_weight", self.rerank_weight, 0, 1)
+        if self.bm25 is not None:
+            _check_bm25(self.bm25)
+        for kind, weight in (self.surface_weights or {}).items():
+            _number(f"The surface weight of {kind!r}", weight, 0)
+        if self.formulate is not None and not callable(self.formulate):
+            raise InvalidInput(f"formulate must be callable, not {self.formulate!r}.")
+
+    @property
+    def candidates(self) -> int:
+        """How many records to consider before collapsing to artifacts."""
+        if self.fetch_k is not None:
+            return self.fetch_k
+        return max(5 * self.k, 50) if self.per_artifact else self.k
+
+
+def _surfaces(value: object) -> frozenset[str]:
+    names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"surfaces must name at least one surface kind, not {value!r}.")
+    return frozenset(names)
+
+
+def _check_bm25(value: object) -> None:
+    if not isinstance(value, Mapping) or not set(value) <= {"k1", "b"}:
+        raise InvalidInput(f"bm25 must be a mapping with 'k1' and/or 'b', not {value!r}.")
+    _number("bm25 k1", value.get("k1", 1.2), 0)
+    _number("bm25 b", value.get("b", 0.75), 0, 1)
