@@ -92,7 +92,14 @@ class Snapshot(Protocol):
     @property
     def version(self) -> str: ...
 
+    @property
+    def dim(self) -> int | None:
+        """The size of the stored vectors, ``None`` while there are none."""
+
     def __len__(self) -> int: ...
+
+    def config(self) -> Mapping[str, Any]:
+        """The corpus's settings in this version; not to be changed."""
 
     def kinds(self) -> frozenset[str]:
         """The surface kinds that some record has."""

@@ -1,0 +1,22 @@
+"""Which records answer a query best, and why?"""
+
+from ir.errors import NoLedgerEntry
+from ir.options import DFLT_RRF_K, FUSIONS, MODES
+from ir.protocols import Retriever
+from ir.retrieve.pipeline import search
+from ir.retrieve.retriever import as_retriever
+from ir.retrieve.siblings import records_for_artifact
+from ir.retrieve.sources import Identity, fuse_hits
+
+__all__ = [
+    "DFLT_RRF_K",
+    "FUSIONS",
+    "MODES",
+    "Identity",
+    "NoLedgerEntry",
+    "Retriever",
+    "as_retriever",
+    "fuse_hits",
+    "records_for_artifact",
+    "search",
+]

@@ -1,0 +1,122 @@
+"""Running the dense and the lexical channel of one query against one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ir.analysis import Analyzer, query_terms
+from ir.errors import EmbedderMismatch
+from ir.options import SearchOptions
+from ir.protocols import Ranking, Snapshot, Where
+from ir.retrieve.candidates import Candidates, union
+from ir.retrieve.fusion import NEEDS_COMPLETION
+from ir.retrieve.rescoring import Bm25Override
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ir.protocols import Refs, Scores, Vector
+
+__all__ = ["Question", "embed_query", "find_candidates"]
+
+#: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
+SCALE_DEPTH = 1000
+#: How deep the other fusions look at least.
+MIN_DEPTH = 50
+
+
+@dataclass
+class Question:
+    """One query, prepared for the channels it is for."""
+
+    text: str
+    terms: Mapping[str, float]
+    vector: Vector | None
+    where: Where
+    override: Bm25Override | None = None
+
+    @classmethod
+    def of(cls, text: str, embed: Any, analyzer: Analyzer, options: SearchOptions) -> Question:
+        terms = query_terms(analyzer, text) if options.mode != "dense" or options.explain else {}
+        vector = embed(text) if options.mode != "lexical" else None
+        override = Bm25Override.of(options.bm25, analyzer) if options.bm25 else None
+        return cls(text, terms, vector, Where(options.filter, options.surfaces), override)
+
+
+def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32]:
+    """The query's vector, of length one; an error if the index holds vectors of another size."""
+    rows = np.asarray(embedder([text], input_type="query"), dtype=np.float32)
+    vector = rows.reshape(-1)
+    if dim is not None and len(vector) != dim:
+        raise EmbedderMismatch(
+            f"The query's vector has {len(vector)} dimensions, the index has {dim}.",
+            remedy="Open the corpus with the embedder that built it, rebuild it, or search with mode='lexical'.",
+        )
+    length = float(np.sqrt(np.dot(vector, vector)))
+    return vector / np.float32(length) if length > 0 else vector
+
+
+def find_candidates(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> Candidates:
+    """The union of what the channels return at ``depth``, completed where the fusion needs it."""
+    rankings: dict[str, tuple[Ranking, bool]] = {}
+    if options.mode != "lexical" and question.vector is not None:
+        ranking = snapshot.dense(question.vector, depth, question.where)
+        rankings["dense"] = (ranking, len(ranking.refs) < depth)
+    if options.mode != "dense":
+        ranking = _lexical(snapshot, question, depth)
+        rankings["lexical"] = (ranking, len(ranking.refs) < depth)
+    candidates = union(rankings)
+    if len(rankings) > 1 and options.fusion in NEEDS_COMPLETION:
+        complete(snapshot, question, candidates)
+    return candidates
+
+
+def initial_depth(options: SearchOptions) -> int:
+    """How many records each channel is asked for at first."""
+    if options.mode != "hybrid":
+        return options.candidates
+    if options.depth is not None:
+        return max(options.depth, options.candidates)
+    least = SCALE_DEPTH if options.fusion in ("minmax", "dbsf") else MIN_DEPTH
+    return max(options.candidates, least)
+
+
+def complete(snapshot: Snapshot, question: Question, candidates: Candidates) -> None:
+    """Look up, for each record that one channel returned, the score that the other would give it."""
+    for name, channel in candidates.channels.items():
+        if channel.completed:
+            continue
+        channel.completed = True
+        missing = np.flatnonzero(channel.ranks == 0)
+        if not len(missing):
+            continue
+        refs = candidates.refs[missing]
+        if name == "dense" and question.vector is not None:
+            channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
+        elif name == "lexical" and not channel.exhausted:
+            channel.scores[missing] = _lexical_scores(snapshot, question, refs)
+
+
+def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:
+    if not question.terms:
+        return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+    if question.override is None:
+        return snapshot.lexical(question.terms, depth, question.where)
+    return question.override.rank(snapshot, question.terms, depth, question.where)
+
+
+def _lexical_scores(snapshot: Snapshot, question: Question, refs: Refs) -> Scores:
+    if question.override is None:
+        return snapshot.lexical_scores(question.terms, refs)
+    return question.override.scores(snapshot, question.terms, refs)
+
+
+def as_queries(formulated: str | Sequence[str], original: str) -> list[str]:
+    """A formulator's answer as a list of non-blank queries, the original one if none is left."""
+    many = [formulated] if isinstance(formulated, str) else list(formulated)
+    kept = [text.strip() for text in many if isinstance(text, str) and text.strip()]
+    return list(dict.fromkeys(kept)) or [original]

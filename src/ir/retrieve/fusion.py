@@ -1,0 +1,72 @@
+"""Making one score of a dense and a lexical one, inside a corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ir.options import SearchOptions
+from ir.retrieve.candidates import Candidates, Channel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Shares = dict[str, NDArray[np.float64]]
+
+__all__ = ["DFLT_SATURATION", "NEEDS_COMPLETION", "fuse"]
+
+#: BM25 score at which the lexical half of a blend reaches one half, for corpora that have no constant of their own.
+DFLT_SATURATION = 35.0
+
+#: Fusions that read magnitudes, so a record found by one channel needs its score in the other.
+NEEDS_COMPLETION = frozenset({"blend", "minmax", "dbsf"})
+
+
+def fuse(candidates: Candidates, options: SearchOptions, saturation: float) -> None:
+    """Set ``scores``, and ``shares``: what each channel added to them."""
+    channels = candidates.channels
+    if len(channels) == 1:
+        ((name, only),) = channels.items()
+        candidates.shares = {name: only.scores.astype(np.float64)}
+    elif options.fusion == "rrf":
+        candidates.shares = {name: _reciprocal(channel, options.rrf_k) for name, channel in channels.items()}
+    elif options.fusion == "blend":
+        candidates.shares = _blend(channels, options.alpha, saturation)
+    else:
+        scale = _minmax if options.fusion == "minmax" else _distribution
+        weights = {"dense": options.alpha, "lexical": 1.0 - options.alpha}
+        candidates.shares = {name: weights[name] * scale(channel) for name, channel in channels.items()}
+    candidates.scores = np.sum(list(candidates.shares.values()), axis=0)
+
+
+def _reciprocal(channel: Channel, rrf_k: float) -> NDArray[np.float64]:
+    """1/(k + rank), and nothing for a record that the channel did not return."""
+    shares = 1.0 / (rrf_k + channel.ranks)
+    shares[channel.ranks == 0] = 0.0
+    return shares
+
+
+def _blend(channels: dict[str, Channel], alpha: float, saturation: float) -> Shares:
+    """Cosine and saturated BM25, each on a fixed scale: a weak best match keeps a low score."""
+    cosine = channels["dense"].scores.astype(np.float64)
+    bm25 = channels["lexical"].scores.astype(np.float64)
+    return {"dense": alpha * cosine, "lexical": (1.0 - alpha) * bm25 / (bm25 + saturation)}
+
+
+def _minmax(channel: Channel) -> NDArray[np.float64]:
+    """Scores stretched to 0..1 over the candidates; all 0 where they are equal."""
+    scores = channel.scores.astype(np.float64)
+    if not len(scores):
+        return scores
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+def _distribution(channel: Channel) -> NDArray[np.float64]:
+    """Scores placed between mean − 3σ (0) and mean + 3σ (1), not clamped; ½ where there is no spread."""
+    scores = channel.scores.astype(np.float64)
+    spread = scores.std(ddof=1) if len(scores) > 1 else 0.0
+    if spread < 1e-9:
+        return np.full_like(scores, 0.5)
+    return (scores - (scores.mean() - 3 * spread)) / (6 * spread)

@@ -1,0 +1,182 @@
+"""The search itself, from a caller's keywords to ranked hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter
+from typing import Any
+
+from ir.analysis import Analyzer, analyzer_for
+from ir.base import Hits, SearchHit
+from ir.errors import EmbedderMismatch, InvalidInput
+from ir.options import DFLT_FUSION, DFLT_RRF_K, SearchOptions, choice
+from ir.protocols import Snapshot
+from ir.retrieve.channels import Question, as_queries, embed_query
+from ir.retrieve.explain import channel_scores, explanation
+from ir.retrieve.fusion import DFLT_SATURATION
+from ir.retrieve.ranking import Ranked, rank
+
+__all__ = ["search"]
+
+
+def search(
+    corpus: Any,
+    query: str,
+    *,
+    k: int = 10,
+    filter: Mapping[str, Any] | None = None,
+    surfaces: Iterable[str] | None = None,
+    per_artifact: bool = True,
+    mode: str = "dense",
+    fusion: str = DFLT_FUSION,
+    rrf_k: float = DFLT_RRF_K,
+    alpha: float = 0.5,
+    bm25_sat_k: float | None = None,
+    fetch_k: int | None = None,
+    rerank: Any = None,
+    bm25: Mapping[str, float] | None = None,
+    formulate: Callable[[str], Any] | None = None,
+    **more: Any,
+) -> Hits:
+    """Rank the records of a corpus against a query, best first.
+
+    ``corpus`` is a :class:`ir.Corpus` or a corpus name. ``more`` takes ``explain``, ``surface_weights``, ``depth``,
+    ``rerank_weight``, ``rerank_text`` and ``graph_boost``. The result is a list that also carries ``meta``.
+    """
+    options = SearchOptions.of(
+        k=k,
+        filter=filter,
+        surfaces=surfaces,
+        per_artifact=per_artifact,
+        mode=mode,
+        fusion=fusion,
+        rrf_k=rrf_k,
+        alpha=alpha,
+        bm25_sat_k=bm25_sat_k,
+        fetch_k=fetch_k,
+        rerank=rerank,
+        bm25=bm25,
+        formulate=formulate,
+        **more,
+    )
+    return search_with(corpus, query, options)
+
+
+def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
+    """:func:`search` for options that are already a value."""
+    started = perf_counter()
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput("The query is empty; ask for something.")
+    if isinstance(corpus, str):
+        from ir.index import open_corpus
+
+        corpus = open_corpus(corpus)
+    with corpus.store.snapshot() as snapshot:
+        meta = _meta(snapshot, options)
+        if not len(snapshot):
+            meta["notes"].append(f"The corpus {corpus.name!r} is empty.")
+            return Hits((), meta)
+        _check_surfaces(snapshot, options)
+        hits = _Session(corpus, snapshot, options, meta).hits(query)
+    meta["timings"]["total_ms"] = (perf_counter() - started) * 1e3
+    return Hits(hits, meta)
+
+
+class _Session:
+    """One search against one snapshot."""
+
+    def __init__(self, corpus: Any, snapshot: Snapshot, options: SearchOptions, meta: dict[str, Any]) -> None:
+        self.corpus = corpus
+        self.snapshot = snapshot
+        self.options = options
+        self.meta = meta
+        config = snapshot.config()
+        self.analyzer: Analyzer = analyzer_for(config.get("language") or "english")
+        self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
+        if options.mode != "lexical":
+            _check_embedder(corpus, config)
+
+    def hits(self, query: str) -> list[SearchHit]:
+        queries = [query]
+        if self.options.formulate is not None:
+            queries = as_queries(self.options.formulate(query), query)
+            self.meta["queries"] = queries
+        began = perf_counter()
+        questions = [Question.of(text, self._embed, self.analyzer, self.options) for text in queries]
+        ready = perf_counter()
+        runs = [rank(self.snapshot, question, self.options, self.saturation) for question in questions]
+        self._report(runs)
+        hits = self._merge(runs) if len(runs) > 1 else self._hits_of(runs[0])
+        self.meta["timings"]["query_ms"] = (ready - began) * 1e3
+        self.meta["timings"]["rank_ms"] = (perf_counter() - ready) * 1e3
+        return hits
+
+    def _embed(self, text: str) -> Any:
+        return embed_query(self.corpus.embedder, text, self.snapshot.dim)
+
+    def _hits_of(self, ranked: Ranked) -> list[SearchHit]:
+        rows = self.snapshot.rows(ranked.candidates.refs[ranked.picks])
+        scores = ranked.candidates.scores
+        return [
+            SearchHit(
+                row.artifact_id,
+                row.surface_kind,
+                float(scores[place]),
+                row.text,
+                row.metadata,
+                self.corpus.name,
+                row.surface_index,
+                channel_scores(ranked, place),
+                explanation(ranked, place, row, self.analyzer, self.options) if self.options.explain else None,
+            )
+            for place, row in zip(ranked.picks, rows, strict=True)
+        ]
+
+    def _merge(self, runs: list[Ranked]) -> list[SearchHit]:
+        """Several queries' hits: the best surface of each artifact over all of them."""
+        best: dict[tuple[str, int | None], SearchHit] = {}
+        for ranked in runs:
+            for hit in self._hits_of(ranked):
+                key = (hit.artifact_id, None if self.options.per_artifact else hit.surface_index)
+                held = best.get(key)
+                if held is None or hit.score > held.score:
+                    best[key] = hit
+        return sorted(best.values(), key=lambda hit: -hit.score)[: self.options.k]
+
+    def _report(self, runs: list[Ranked]) -> None:
+        self.meta["channels"] = list(runs[0].candidates.channels)
+        for ranked in runs:
+            for part in ranked.degraded:
+                if part not in self.meta["degraded"]:
+                    self.meta["degraded"].append(part)
+        if self.options.mode != "dense" and not any(ranked.question.terms for ranked in runs):
+            self.meta["notes"].append("The query has no words that the lexical index keeps.")
+
+
+def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
+    return {
+        "version": snapshot.version,
+        "mode": options.mode,
+        "fusion": options.fusion if options.mode == "hybrid" else None,
+        "reranked": options.rerank is not None,
+        "channels": [],
+        "degraded": [],
+        "notes": [],
+        "timings": {},
+    }
+
+
+def _check_surfaces(snapshot: Snapshot, options: SearchOptions) -> None:
+    for asked in (options.surfaces, options.surface_weights):
+        for kind in asked or ():
+            choice("surface", kind, sorted(snapshot.kinds()))
+
+
+def _check_embedder(corpus: Any, config: Mapping[str, Any]) -> None:
+    built_with = config.get("embedder_id")
+    if built_with and corpus.embedder_id and built_with != corpus.embedder_id:
+        raise EmbedderMismatch(
+            f"The corpus {corpus.name!r} was built with the embedder {built_with!r}, "
+            f"but is searched with {corpus.embedder_id!r}.",
+            remedy="Open it with the embedder that built it, rebuild it, or search with mode='lexical'.",
+        )

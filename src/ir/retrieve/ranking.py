@@ -1,0 +1,142 @@
+"""From one query to its best records: channels, fusion, boosts, reranking, collapsing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ir.base import Row, SearchHit
+from ir.options import SearchOptions
+from ir.protocols import Snapshot
+from ir.retrieve.candidates import Candidates
+from ir.retrieve.channels import Question, find_candidates, initial_depth
+from ir.retrieve.fusion import fuse
+from ir.retrieve.rerank import reranked_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Positions = NDArray[np.int64]
+
+__all__ = ["Ranked", "rank"]
+
+#: How much deeper the channels look when too few artifacts were found.
+DEEPENING = 4
+
+
+@dataclass
+class Ranked:
+    """The candidates of one question and which of them were picked, best first."""
+
+    question: Question
+    candidates: Candidates
+    groups: NDArray[np.int64]
+    kinds: Sequence[str]
+    picks: list[int]
+    boosts: dict[int, dict[str, float]] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+
+    def group(self, pick: int) -> int:
+        return int(self.groups[pick])
+
+
+def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float) -> Ranked:
+    """Look as deep as it takes to find ``k`` results, or to know that there are no more."""
+    depth = min(initial_depth(options), max(len(snapshot), 1))
+    while True:
+        candidates = find_candidates(snapshot, question, options, depth)
+        fuse(candidates, options, saturation)
+        groups, kinds = snapshot.grouping(candidates.refs)
+        ranked = Ranked(question, candidates, groups, kinds, [])
+        _weigh(ranked, options)
+        order = candidates.order()
+        ranked.picks = _pick(ranked, order, options.k, options.per_artifact)
+        if len(ranked.picks) >= options.k or candidates.exhausted or depth >= len(snapshot):
+            break
+        depth = min(depth * DEEPENING, len(snapshot))
+    if options.graph_boost is not None or options.rerank is not None:
+        _second_stage(snapshot, ranked, order, options)
+    return ranked
+
+
+def _weigh(ranked: Ranked, options: SearchOptions) -> None:
+    if not options.surface_weights:
+        return
+    weights = np.array([options.surface_weights.get(kind, 1.0) for kind in ranked.kinds], dtype=np.float64)
+    ranked.candidates.scores = ranked.candidates.scores * weights
+    for place in np.flatnonzero(weights != 1.0):
+        ranked.boosts.setdefault(int(place), {})["surface_weight"] = float(weights[place])
+
+
+def _pick(ranked: Ranked, order: Positions, k: int, per_artifact: bool) -> list[int]:
+    if not per_artifact:
+        return [int(place) for place in order[:k]]
+    seen: set[int] = set()
+    picks: list[int] = []
+    for place in order.tolist():
+        group = ranked.group(place)
+        if group not in seen:
+            seen.add(group)
+            picks.append(place)
+            if len(picks) == k:
+                break
+    return picks
+
+
+def _second_stage(snapshot: Snapshot, ranked: Ranked, order: Positions, options: SearchOptions) -> None:
+    """Boost and rerank the best ``fetch_k`` records, and the best of each picked artifact, then pick again."""
+    first = [int(place) for place in order[: options.candidates]]
+    held = set(first)
+    pool = np.array(first + [place for place in ranked.picks if place not in held], dtype=np.int64)
+    rows = snapshot.rows(ranked.candidates.refs[pool])
+    scores = ranked.candidates.scores[pool].astype(np.float64)
+    if options.graph_boost is not None:
+        scores = scores + _boosts(ranked, pool, rows, scores, options)
+    if options.rerank is not None:
+        texts = _rerank_texts(snapshot, ranked, pool, rows, options.rerank_text)
+        new = reranked_scores(options.rerank, ranked.question.text, rows, texts, scores, options.rerank_weight)
+        if new is None:
+            ranked.degraded.append("reranker")
+        else:
+            scores = new
+            for place, score in zip(pool.tolist(), scores.tolist(), strict=True):
+                ranked.boosts.setdefault(place, {})["rerank"] = score
+    ranked.candidates.scores = np.full(len(ranked.candidates), -np.inf)
+    ranked.candidates.scores[pool] = scores
+    order = pool[np.lexsort((ranked.candidates.refs[pool], -scores))]
+    ranked.picks = _pick(ranked, order, options.k, options.per_artifact)
+
+
+def _boosts(
+    ranked: Ranked, pool: Positions, rows: Sequence[Row], scores: NDArray[np.float64], options: SearchOptions
+) -> NDArray[np.float64]:
+    added = np.zeros(len(pool))
+    for index, (place, row) in enumerate(zip(pool.tolist(), rows, strict=True)):
+        hit = hit_of(row, float(scores[index]))
+        added[index] = float(options.graph_boost(hit))
+        if added[index]:
+            ranked.boosts.setdefault(place, {})["graph"] = float(added[index])
+    return added
+
+
+def _rerank_texts(snapshot: Snapshot, ranked: Ranked, pool: Positions, rows: Sequence[Row], what: str) -> list[str]:
+    """What the reranker reads: each record's own text, or the text of all the artifact's records in the pool."""
+    if what == "surface":
+        return [row.text for row in rows]
+    parts: dict[int, list[Row]] = {}
+    for place, row in zip(pool.tolist(), rows, strict=True):
+        parts.setdefault(ranked.group(place), []).append(row)
+    whole = {
+        group: "\n".join(row.text for row in sorted(members, key=lambda row: row.surface_index))
+        for group, members in parts.items()
+    }
+    return [whole[ranked.group(place)] for place in pool.tolist()]
+
+
+def hit_of(row: Row, score: float, source: str | None = None) -> SearchHit:
+    """A stored row as a hit."""
+    return SearchHit(row.artifact_id, row.surface_kind, score, row.text, row.metadata, source, row.surface_index)
