@@ -1,4 +1,4 @@
-"""Where things live, and what the user has set: the only reader of the environment and of settings files."""
+"""The folders and files that belong to ``ir``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,94 @@
+"""Small files that several processes may change: replaced whole, under a lock."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from ir.errors import CorpusBusy, StoreUnwritable
+
+__all__ = ["file_lock", "write_atomic"]
+
+_RETRY_S = 0.02
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Replace ``path`` by ``text``: a reader, or a crash at any instant, meets the old file or the new one."""
+    import tempfile
+
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.resolve()  # a settings file kept elsewhere behind a link stays a link
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        temporary.replace(target)
+        _sync_directory(target.parent)
+    except OSError as error:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+        raise _unwritable(path, error) from error
+
+
+@contextmanager
+def file_lock(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
+    """Hold the lock of ``path`` (a file beside it) so that read, change and write are one step for all processes."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("a+b")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    with file:
+        deadline = time.monotonic() + timeout_s
+        while not _try_lock(file):
+            if time.monotonic() >= deadline:
+                raise CorpusBusy(
+                    f"Another process has held the lock on {path} for {timeout_s:g} s.",
+                    remedy="Wait for it to end, then try again.",
+                )
+            time.sleep(_RETRY_S)
+        yield
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sync_directory(folder: Path) -> None:
+    with suppress(OSError):  # some systems cannot open a folder; the rename is then as durable as they make it
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _unwritable(path: Path, error: OSError) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"Cannot write {path}: {error.strerror or error}.",
+        remedy="Make its folder writable, or choose another with IR_CONFIG_DIR.",
+    )

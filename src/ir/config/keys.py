@@ -1,0 +1,123 @@
+"""The settings that exist: name, type, default, range and meaning, in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ir.errors import InvalidInput
+from ir.options import DFLT_FUSION, FUSIONS, MODES
+
+__all__ = ["KEYS", "Key", "key_named"]
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting. ``project=False``: not from a project's file, which a stranger may have written."""
+
+    name: str
+    type: type
+    default: Any
+    doc: str
+    choices: tuple[str, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    project: bool = True
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "IR_" + self.name.upper().replace(".", "_")
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        if self.choices:
+            return "one of " + ", ".join(map(repr, self.choices))
+        words = _WORDS[self.type]
+        if self.low is not None:
+            words += f" of at least {self.low:g}"
+        if self.high is not None:
+            words += f"{' and' if self.low is not None else ''} at most {self.high:g}"
+        return words
+
+    def check(self, value: object, where: str) -> Any:
+        """``value``, if it is allowed; ``where`` says in the error who set it."""
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not self.type or not self._in_range(value):
+            raise InvalidInput(f"{where}: {self.name} must be {self.allowed}, not {value!r}.")
+        return value
+
+    def parse(self, text: str, where: str) -> Any:
+        """A value from a command line or an environment variable."""
+        word = text.strip()
+        value: object = word
+        try:
+            if self.type is bool:
+                value = True if word.lower() in _TRUE else False if word.lower() in _FALSE else word
+            elif self.type in (int, float):
+                value = self.type(word)
+        except ValueError:
+            value = word
+        return self.check(value, where)
+
+    def _in_range(self, value: Any) -> bool:
+        if self.type is str:
+            return bool(value.strip()) and value.isprintable() and (self.choices is None or value in self.choices)
+        if self.type is bool:
+            return True
+        return (
+            value == value
+            and abs(value) != float("inf")
+            and (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+        )
+
+
+KEYS: tuple[Key, ...] = (
+    Key("embedder", str, "default", "The model that turns text into vectors: 'default', 'light' or a model name."),
+    Key("mode", str, "hybrid", "How commands search unless told otherwise.", choices=MODES),
+    Key("fusion", str, DFLT_FUSION, "How the two channels of a hybrid search are combined.", choices=FUSIONS),
+    Key("k", int, 10, "How many results a search shows.", low=1, high=10_000),
+    Key("language", str, "english", "The language whose stop words and word stems a new corpus is indexed by."),
+    Key("store", str, "local", "Where corpora are kept.", choices=("local",)),
+    Key("refresh", bool, True, "Whether a search first brings a folder's corpus up to date, when that is cheap."),
+    Key("refresh_scan_ms", int, 200, "How long, in ms, the scan before such a refresh may take.", low=1, high=60_000),
+    Key("refresh_max_changed", int, 50, "How many changed files such a refresh takes on.", low=0, high=100_000),
+    Key("max_file_mb", float, 10.0, "Files above this size, in megabytes, are reported and left out.", low=0.001),
+    Key(
+        "lock_timeout_s", float, 30.0, "How long, in seconds, a build waits for another one to end.", low=0, high=86_400
+    ),
+    Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
+    Key("llm.model", str, None, "The language model to ask there."),
+    Key(
+        "llm.api_key_env",
+        str,
+        "OPENAI_API_KEY",
+        "The environment variable that holds the key for it; the key itself is never stored.",
+        project=False,
+    ),
+    Key("llm.timeout_s", float, 60.0, "How long, in seconds, to wait for its answer.", low=0.1, high=3600),
+)
+
+_BY_NAME = {key.name: key for key in KEYS}
+
+
+def key_named(name: str, where: str) -> Key:
+    """The setting of that name, else an error with the nearest ones; ``where`` says who used the name."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if name == "llm.api_key":
+        raise InvalidInput(
+            f"{where}: llm.api_key is not a setting, because keys are never kept in files.",
+            remedy="Put the key in an environment variable and its name in llm.api_key_env.",
+        )
+    near = get_close_matches(name, _BY_NAME, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    raise InvalidInput(f"{where}: unknown setting {name!r}.", remedy=f"{hint}Known: {', '.join(_BY_NAME)}.")
