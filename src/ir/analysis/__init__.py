@@ -1,0 +1,21 @@
+"""How does text become terms?
+
+One :class:`Analyzer` serves index, query, highlights and explanations of every store, so a term that was indexed is
+the term that is searched for. Plain words become stems, stop words nothing, identifiers themselves and their parts.
+"""
+
+from ir.analysis.analyzer import Analyzer, Token, analyzer_for, document_terms, query_terms
+from ir.analysis.languages import LANGUAGES
+from ir.analysis.snippets import Snippet, highlights, snippet
+
+__all__ = [
+    "LANGUAGES",
+    "Analyzer",
+    "Snippet",
+    "Token",
+    "analyzer_for",
+    "document_terms",
+    "highlights",
+    "query_terms",
+    "snippet",
+]
