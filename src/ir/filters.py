@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 LEAF_OPERATORS = ("$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$exists", "$contains")
+#: How deep a filter may be nested, operands included.
+MAX_DEPTH = 64
 OPERATORS = (
     "$eq",
     "$ne",
@@ -83,6 +85,10 @@ class Leaf:
     operand: Any = field(compare=False)
     key: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.key:
+            object.__setattr__(self, "key", json.dumps(self.operand, sort_keys=True))
+
     def accepts(self, values: Sequence[Any]) -> bool:
         """Whether the values found at ``path`` (see :func:`values_at`) pass."""
         return _TESTS[self.op](values, self.operand)
@@ -105,6 +111,7 @@ def parse_filter(spec: Mapping[str, Any] | Filter | None) -> Filter | None:
         return spec
     if not isinstance(spec, Mapping):
         raise FilterError(f"A filter must be a mapping such as {{'owner': 'me'}}, not {type(spec).__name__}.")
+    _check_depth(spec)
     tree = _parse_mapping(spec)
     return None if tree == And(()) else tree
 
@@ -157,12 +164,30 @@ def _step(holders: Iterable[Any], step: str) -> Iterator[Any]:
             if step in holder:
                 yield holder[step]
         elif isinstance(holder, (list, tuple)):
-            if step.isdecimal() and int(step) < len(holder):
+            if step.isdecimal() and len(step) < 10 and int(step) < len(holder):
                 yield holder[int(step)]
             yield from _step([item for item in holder if isinstance(item, Mapping)], step)
 
 
 # -- parsing ---------------------------------------------------------------------------------------------
+
+
+def _check_depth(spec: Any) -> None:
+    # Everything that walks a filter recurses, here and in the stores: one bound, checked where filters come in.
+    level = [spec]
+    for _ in range(MAX_DEPTH):
+        level = [part for item in level for part in _parts(item)]
+        if not level:
+            return
+    raise FilterError(
+        f"The filter is nested more than {MAX_DEPTH} levels deep.", remedy="Put conditions side by side in one $and."
+    )
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, (list, tuple, set, frozenset)) else ()
 
 
 def _parse_mapping(spec: Mapping[str, Any]) -> Filter:
@@ -198,39 +223,51 @@ def _parse_operator(path: str, op: Any, operand: Any) -> Filter:
     if op == "$ne":
         return Not(_leaf(path, "$eq", operand))
     if op == "$nin":
-        return Not(_leaf(path, "$in", operand))
+        return Not(_leaf(path, "$in", _as_list(operand, f"$nin at {path!r}")))
     if op == "$not":
-        return Not(_parse_field(path, _as_mapping(operand, "$not")))
+        return Not(_parse_negated(path, operand))
     if op in LEAF_OPERATORS:
         return _leaf(path, op, operand)
     raise _unknown(op, repr(path))
 
 
+def _parse_negated(path: str, operand: Any) -> Filter:
+    conditions = _as_mapping(operand, f"$not at {path!r}")
+    if not conditions or not all(isinstance(key, str) and key.startswith("$") for key in conditions):
+        raise FilterError(f"$not at {path!r} takes conditions such as {{'$gt': 3}}, not {operand!r}.")
+    return _parse_field(path, conditions)
+
+
 def _leaf(path: str, op: str, operand: Any) -> Leaf:
-    if op == "$in":
-        operand = tuple(_as_list(operand, "$in" if isinstance(operand, (str, bytes)) else op))
+    operand = _plain(tuple(_as_list(operand, f"$in at {path!r}")) if op == "$in" else operand, path)
     if op == "$exists" and not isinstance(operand, bool):
         raise FilterError(f"$exists at {path!r} takes true or false, not {operand!r}.")
     if op in ("$gt", "$gte", "$lt", "$lte") and (
         isinstance(operand, bool) or not isinstance(operand, (int, float, str))
     ):
         raise FilterError(f"{op} at {path!r} compares with a number or a string, not {operand!r}.")
-    return Leaf(path, op, operand, _key_of(operand))
+    return Leaf(path, op, operand)
 
 
-def _key_of(operand: Any) -> str:
-    try:
-        return json.dumps(operand, sort_keys=True, default=_to_json)
-    except (TypeError, ValueError) as error:
-        raise FilterError(f"A filter compares with JSON values, not {operand!r}.") from error
-
-
-def _to_json(value: Any) -> Any:
+def _plain(value: Any, path: str) -> Any:
+    """A copy of an operand in JSON's types, so that the tree stays as it is whatever becomes of the original."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if isinstance(key, str) and key.startswith("$"):
+                raise FilterError(
+                    f"The operator {key!r} stands inside a value at {path!r}.",
+                    remedy=f"Reach into a field with a dotted path: {{'{path}.name': {{'$gt': 3}}}}.",
+                )
+        return {str(key): _plain(item, path) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, path) for item in value]
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=str)
+        return sorted((_plain(item, path) for item in value), key=str)
     if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError
+        return _plain(value.tolist(), path)
+    raise FilterError(f"A filter compares with JSON values; at {path!r} stands {value!r}.")
 
 
 def _as_list(value: Any, op: str) -> list[Any]:
@@ -242,7 +279,7 @@ def _as_list(value: Any, op: str) -> list[Any]:
 def _as_mapping(value: Any, op: str) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
-    raise FilterError(f"{op} takes conditions such as {{'$gt': 3}}, not {value!r}.")
+    raise FilterError(f"{op} takes a mapping of conditions, not {value!r}.")
 
 
 def _unknown(op: Any, where: str) -> FilterError:
