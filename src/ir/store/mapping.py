@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,7 +113,7 @@ class CorpusStore:
         if not records:
             return
         cleaned = [clean_record(record) for record in records]
-        with self.transaction():
+        with self._write_scope():
             self._check_dimension(cleaned)
             self._write_records(cleaned)
 
@@ -131,7 +131,7 @@ class CorpusStore:
     def delete_records(self, record_ids: Sequence[str]) -> None:
         """Forget records; missing ones are tolerated."""
         if record_ids:
-            with self.transaction():
+            with self._write_scope():
                 self._erase_records(record_ids)
 
     def matrix(self) -> Matrix:
@@ -262,6 +262,10 @@ class CorpusStore:
             return self._latest
 
     # -- where things are kept ---------------------------------------------------------------------------------
+
+    def _write_scope(self) -> AbstractContextManager[None]:
+        """Around a write that stands by itself unless a transaction is open."""
+        return self.transaction()
 
     @property
     def version(self) -> str:

@@ -1,0 +1,66 @@
+"""One writer at a time, across processes and threads."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from pathlib import Path
+
+from ir.store.local.faults import busy
+
+__all__ = ["WriterLock"]
+
+_POLL_SECONDS = 0.05
+
+
+class WriterLock:
+    """An advisory lock on a file; the system lets go of it when the process ends, however it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "writer.lock"
+        self._threads = threading.Lock()
+        self._descriptor: int | None = None
+
+    def acquire(self, timeout: float) -> None:
+        """Take the lock, waiting up to ``timeout`` seconds, else raise ``CorpusBusy`` naming the holder."""
+        deadline = time.monotonic() + timeout
+        if not self._threads.acquire(timeout=max(timeout, 0)):
+            raise busy(self._folder, "this process")
+        try:
+            self._descriptor = self._locked(deadline)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+        self._threads.release()
+
+    def _locked(self, deadline: float) -> int:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= deadline:
+                        raise busy(self._folder, self._holder()) from None
+                    time.sleep(_POLL_SECONDS)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()}".encode(), 0)
+            return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def _holder(self) -> str:
+        try:
+            return self._path.read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""

@@ -1,0 +1,38 @@
+"""Named places on the way to disk, where a test can make the process die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["POINTS", "on_reach", "reach"]
+
+#: Every point that a build passes, in order.
+POINTS = (
+    "transaction:begun",
+    "records:written",
+    "generation:folder-made",
+    "generation:files-linked",
+    "vectors:written",
+    "codes:written",
+    "rows:written",
+    "lexical:committed",
+    "generation:files-synced",
+    "generation:renamed",
+    "generation:folder-synced",
+    "transaction:state-written",
+    "transaction:committed",
+    "generations:old-removed",
+)
+
+_hook: Callable[[str], None] | None = None
+
+
+def on_reach(hook: Callable[[str], None] | None) -> None:
+    """Call ``hook`` with the name of each point that is passed; ``None`` stops it."""
+    global _hook
+    _hook = hook
+
+
+def reach(point: str) -> None:
+    if _hook is not None:
+        _hook(point)

@@ -1,0 +1,233 @@
+"""Vectors of a run of records: rows of half-precision numbers in a file that never changes.
+
+A small segment is a bare matrix that numpy multiplies. A larger one is a faiss scalar-quantiser file, mapped rather
+than read, with product-quantiser codes beside it: the codes pick candidates, the rows score them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from ir.store.local.points import reach
+from ir.store.local.quantiser import CODED_ROWS, load_codes, write_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ir.protocols import Refs, Vector
+
+    Positions = NDArray[np.int64]
+    Scores = NDArray[np.float32]
+    Mask = NDArray[np.bool_]
+
+__all__ = ["Segment", "SegmentInfo", "write_segment"]
+
+#: Up to so many numbers a segment is one matrix in memory.
+_SMALL = 4_000_000
+#: How often a larger one is scanned by numpy before faiss, which takes longer to import, is loaded for it.
+_PATIENCE = 2
+_SLICE = 4096
+
+
+class SegmentInfo(TypedDict):
+    """What the manifest keeps of a segment. ``rescored`` is how many candidates of the codes are scored exactly."""
+
+    name: str
+    rows: int
+    dim: int
+    first: int
+    last: int
+    rescored: int | None
+
+
+class Segment:
+    """One segment, opened for reading."""
+
+    def __init__(self, folder: Path, info: SegmentInfo) -> None:
+        self.info = info
+        self.count = info["rows"]
+        self.dim = info["dim"]
+        self._path = folder / f"{info['name']}.vectors"
+        self._codes_path = folder / f"{info['name']}.codes"
+        rows = np.load(folder / f"{info['name']}.rows.npy", mmap_mode="r")
+        self.numbers, self.artifacts, self.kinds = rows[0], rows[1], rows[2]
+        header = self._path.stat().st_size - self.count * self.dim * 2
+        if header < 0 or rows.shape != (3, self.count):
+            raise ValueError(f"{self._path} is too short")
+        raw = np.memmap(self._path, dtype=np.uint8, mode="r", offset=header) if self.count * self.dim else None
+        self._raw = raw.reshape(self.count, self.dim * 2) if raw is not None else None
+        self._matrix: NDArray[np.float32] | None = None
+        self._scans = 0
+        self._index: Any = None
+        self._codes: Any = None
+
+    def scores(self, vector: Vector, positions: Positions) -> Scores:
+        """The exact score of each given row."""
+        if self._matrix is not None:
+            return self._matrix[positions] @ vector
+        if self._index is not None:
+            return self._index.reconstruct_batch(positions) @ vector  # type: ignore[no-any-return]
+        return self._rows(positions) @ vector
+
+    def nearest(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        """The best ``limit`` rows that the mask lets pass, best first."""
+        if not self.count or not self.dim:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        if self.count * self.dim <= _SMALL:
+            return self._by_matrix(vector, limit, mask)
+        passing = self.count if mask is None else int(np.count_nonzero(mask))
+        if self._codes_pay(limit, passing):
+            return self._by_codes(vector, limit, mask, passing)
+        if passing * 64 < self.count and mask is not None:
+            positions = np.flatnonzero(mask)
+            return _best(positions, self.scores(vector, positions), limit)
+        return self._by_scan(vector, limit, mask)
+
+    # -- three ways to scan ------------------------------------------------------------------------------------
+
+    def _by_matrix(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        if self._matrix is None:
+            self._matrix = self._rows(slice(None))
+        scores = self._matrix @ vector
+        if mask is None:
+            return _best(None, scores, limit)
+        positions = np.flatnonzero(mask)
+        return _best(positions, scores[positions], limit)
+
+    def _by_scan(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        """Every row, exactly. One search alone is answered sooner by numpy than by importing faiss."""
+        self._scans += 1
+        if self._index is None and "faiss" not in sys.modules and self._scans <= _PATIENCE:
+            parts = [self._rows(slice(at, at + _SLICE)) @ vector for at in range(0, self.count, _SLICE)]
+            scores = np.concatenate(parts)
+            positions = None if mask is None else np.flatnonzero(mask)
+            return _best(positions, scores if positions is None else scores[positions], limit)
+        import faiss
+
+        index = self._exact_index()
+        parameters, bits = None, None
+        if mask is not None:
+            bits = np.packbits(mask, bitorder="little")
+            selector = faiss.IDSelectorBitmap(self.count, faiss.swig_ptr(bits))
+            parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
+        scores, positions = index.search(vector[None, :], min(limit, self.count), params=parameters)
+        found = positions[0] >= 0
+        return positions[0][found], scores[0][found]
+
+    def _by_codes(self, vector: Vector, limit: int, mask: Mask | None, passing: int) -> tuple[Positions, Scores]:
+        """The codes' best candidates, scored exactly; more of them where a mask will drop some."""
+        if self._codes is None:
+            self._exact_index()
+            self._codes = load_codes(self._codes_path)
+        wanted = self._rescored(limit)
+        if mask is not None:
+            wanted = int(wanted * self.count / passing * 1.2)
+        wanted = min(wanted, self.count)
+        positions = self._codes.search(vector[None, :], wanted)[1][0]
+        positions = positions[positions >= 0]
+        if mask is not None:
+            positions = positions[mask[positions]]
+            if len(positions) < min(limit, passing):
+                return self._by_scan(vector, limit, mask)
+        return _best(positions, self.scores(vector, positions), limit)
+
+    def _codes_pay(self, limit: int, passing: int) -> bool:
+        """Whether codes with rescoring cost less than an exact scan; costs in ns, measured."""
+        if self.info["rescored"] is None or not passing:
+            return False
+        per_row = self.dim * 0.12
+        wanted = self._rescored(limit) * self.count / passing
+        by_codes = self.count * self.dim * 0.015 + wanted * (700 + 2 * self.dim)
+        by_scan = passing * per_row + self.count * 2
+        return by_codes < by_scan
+
+    def _rescored(self, limit: int) -> int:
+        return max(self.info["rescored"] or 0, 2 * limit)
+
+    def _exact_index(self) -> Any:
+        if self._index is None:
+            import faiss
+
+            self._index = faiss.read_index(str(self._path), faiss.IO_FLAG_MMAP_IFC)
+        return self._index
+
+    def _rows(self, which: Any) -> NDArray[np.float32]:
+        if self._raw is None:
+            return np.empty((0, self.dim), dtype=np.float32)
+        picked = np.ascontiguousarray(self._raw[which])
+        return picked.view(np.float16).astype(np.float32)
+
+
+def _best(positions: Positions | None, scores: Scores, limit: int) -> tuple[Positions, Scores]:
+    """The ``limit`` best of the scores; ties by position."""
+    if limit < len(scores):
+        kept = np.argpartition(scores, len(scores) - limit)[len(scores) - limit :]
+        # Which of several equal scores at the edge are kept must not depend on the partition.
+        edge = scores[kept].min()
+        above = np.flatnonzero(scores > edge)
+        level = np.flatnonzero(scores == edge)[: limit - len(above)]
+        kept = np.concatenate([above, level])
+    else:
+        kept = np.arange(len(scores))
+    named = kept if positions is None else positions[kept]
+    order = np.lexsort((named, -scores[kept]))
+    return named[order], scores[kept][order]
+
+
+def write_segment(
+    folder: Path, name: str, rows: NDArray[np.int64], batches: Iterator[NDArray[np.float32]], dim: int
+) -> Callable[[], SegmentInfo]:
+    """Write a segment's rows, and return what writes its codes, which takes longer, and tells of the whole.
+
+    ``rows`` is (3, n): numbers ascending, artifacts, kinds; ``batches`` hold their vectors.
+    """
+    np.save(folder / f"{name}.rows.npy", rows)
+    reach("rows:written")
+    count = rows.shape[1]
+    index = _write_vectors(folder / f"{name}.vectors", batches, dim, small=count * dim <= _SMALL)
+    reach("vectors:written")
+
+    def finish() -> SegmentInfo:
+        coded = index is not None and count >= CODED_ROWS
+        rescored = write_codes(folder / f"{name}.codes", index) if coded else None
+        reach("codes:written")
+        first, last = int(rows[0, 0]), int(rows[0, -1])
+        return {"name": name, "rows": count, "dim": dim, "first": first, "last": last, "rescored": rescored}
+
+    return finish
+
+
+def _write_vectors(path: Path, batches: Iterator[NDArray[np.float32]], dim: int, *, small: bool) -> Any | None:
+    """Write the vectors; for a large segment as a faiss index, which is returned."""
+    if small:
+        with path.open("wb") as file:
+            for batch in batches:
+                file.write(_unit(batch).astype(np.float16).tobytes())
+        return None
+    import faiss
+
+    index = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+    index.train(np.zeros((1, dim), dtype=np.float32))
+    for batch in batches:
+        index.add(_unit(batch))
+    faiss.write_index(index, str(path))
+    return index
+
+
+def _unit(batch: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", batch, batch, dtype=np.float64)).astype(np.float32)
+    lengths[lengths == 0] = 1.0
+    return np.divide(batch, lengths[:, None], dtype=np.float32)
+
+
+def numbers_in(segment: Segment, refs: Refs) -> tuple[Positions, Mask]:
+    """Where each ref stands in the segment, and whether it does."""
+    positions = np.searchsorted(segment.numbers, refs)
+    inside = positions < segment.count
+    inside[inside] = segment.numbers[positions[inside]] == refs[inside]
+    return positions, inside

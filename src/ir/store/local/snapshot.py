@@ -1,0 +1,84 @@
+"""What a search sees of a local store: one version, for as long as it looks."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ir.base import Row
+from ir.protocols import Ranking, TermStats, Where
+from ir.store.local.view import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ir.protocols import Refs, Scores, Vector
+
+__all__ = ["LocalSnapshot"]
+
+_ROWS = (
+    "SELECT r.number, r.id, a.id, r.kind, r.surface_index, r.text, r.metadata "
+    "FROM records r JOIN artifacts a ON a.number = r.artifact WHERE r.number IN ({})"
+)
+#: SQLite takes so many parameters at least.
+_MOST = 900
+
+
+class LocalSnapshot:
+    """A view with the database connection whose read transaction it belongs to."""
+
+    def __init__(self, view: View, connection: sqlite3.Connection) -> None:
+        self._view = view
+        self._connection = connection
+
+    @property
+    def version(self) -> str:
+        return str(self._view.seq)
+
+    @property
+    def dim(self) -> int | None:
+        return self._view.manifest.dim or None
+
+    def __len__(self) -> int:
+        return len(self._view)
+
+    def config(self) -> Mapping[str, Any]:
+        return self._view.config
+
+    def kinds(self) -> frozenset[str]:
+        return self._view.kinds_present
+
+    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
+        return self._view.dense(vector, limit, where, self._connection)
+
+    def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
+        return self._view.rank(terms, limit, where, self._connection)
+
+    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
+        return self._view.dense_scores(vector, refs)
+
+    def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
+        return self._view.lexical.scores(terms, refs)
+
+    def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
+        return self._view.grouping(refs)
+
+    def rows(self, refs: Refs) -> list[Row]:
+        numbers = refs.tolist()
+        found: dict[int, Row] = {}
+        for start in range(0, len(numbers), _MOST):
+            part = numbers[start : start + _MOST]
+            query = _ROWS.format(",".join("?" * len(part)))
+            for number, record_id, artifact, kind, index, text, metadata in self._connection.execute(query, part):
+                name = self._view.kind_names[kind]
+                found[number] = Row(record_id, artifact, name, index, text, json.loads(metadata))
+        return [found[number] for number in numbers]
+
+    def term_stats(self, terms: Sequence[str]) -> TermStats:
+        documents = len(self._view.lexical)
+        held = documents + self._view.manifest.lexical_dead
+        average = self._view.manifest.words / held if held else 0.0
+        return TermStats(documents, average, {term: self._view.lexical.frequency(term) for term in terms})

@@ -1,0 +1,60 @@
+"""The one row that says which version a corpus is in and which generation belongs to it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ir.analysis import Analyzer, analyzer_for
+from ir.store.local.files import is_intact
+from ir.store.local.generation import Manifest, make_generation
+
+__all__ = ["State", "derive_from"]
+
+
+@dataclass(frozen=True)
+class State:
+    """The row as a connection sees it."""
+
+    seq: int
+    generation: str | None
+    config: str | None
+
+    @classmethod
+    def read(cls, connection: sqlite3.Connection) -> State:
+        return cls(*connection.execute("SELECT seq, generation, config FROM state").fetchone())
+
+    def settings(self) -> dict[str, Any]:
+        return json.loads(self.config) if self.config else {}
+
+    def analyzer(self) -> Analyzer:
+        return analyzer_for(self.settings().get("language") or "english")
+
+    def kinds(self, connection: sqlite3.Connection) -> dict[int, str]:
+        return dict(connection.execute("SELECT number, name FROM kinds").fetchall())
+
+    def current(self, connection: sqlite3.Connection) -> Manifest | None:
+        """The manifest, if no record was written after its generation was made, nor the language changed."""
+        manifest = Manifest.parse(self.generation)
+        if manifest is None or manifest.analyzer != self.analyzer().id:
+            return None
+        (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()
+        (gone,) = connection.execute("SELECT count(*) FROM tombstones").fetchone()
+        return manifest if last <= manifest.last and not gone else None
+
+
+def derive_from(connection: sqlite3.Connection, state: State, home: Path, target: Path, *, durable: bool) -> Manifest:
+    """Make the generation of what the connection sees below ``target``, building upon the last one if it is whole."""
+    base = Manifest.parse(state.generation)
+    folder = home / base.name if base is not None and is_intact(home / base.name, base.files) else None
+    analyzer = state.analyzer()
+    try:
+        return make_generation(connection, target, base, folder, seq=state.seq, analyzer=analyzer, durable=durable)
+    except (FileNotFoundError, ValueError, RuntimeError):
+        # What was to be built upon could not be read after all; the truth can.
+        if folder is None:
+            raise
+        return make_generation(connection, target, None, None, seq=state.seq, analyzer=analyzer, durable=durable)

@@ -1,0 +1,268 @@
+"""The embedded store: SQLite as the truth, tantivy and faiss derived from it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ir.base import Record
+from ir.errors import CorpusBusy, StoreUnwritable
+from ir.store.local.database import Database
+from ir.store.local.faults import translated
+from ir.store.local.generation import FOLDER, Manifest, remove_old
+from ir.store.local.lock import WriterLock
+from ir.store.local.points import reach
+from ir.store.local.snapshot import LocalSnapshot
+from ir.store.local.state import State, derive_from
+from ir.store.local.tables import all_records, erase_records, read_record, write_records
+from ir.store.local.view import Damaged, View
+from ir.store.mapping import CorpusStore
+
+if TYPE_CHECKING:
+    from ir.protocols import Snapshot
+
+__all__ = ["LocalStore"]
+
+#: How long a writer waits for another one, in seconds.
+DFLT_LOCK_TIMEOUT = 10.0
+
+
+class _Transaction(threading.local):
+    """What this thread is writing, if it is."""
+
+    connection: sqlite3.Connection | None = None
+    written = False
+    records_written = False
+
+
+class LocalStore(CorpusStore):
+    """A corpus in a folder. Several processes may read while one writes; a second writer waits, then is told."""
+
+    def __init__(self, path: str | Path, *, lock_timeout: float = DFLT_LOCK_TIMEOUT) -> None:
+        self.path = Path(path)
+        self.lock_timeout = lock_timeout
+        self._database = Database(self.path)
+        self._home = self.path / FOLDER
+        self._writer = WriterLock(self.path)
+        self._opening = threading.Lock()
+        self._held: View | None = None
+        self._own = _Transaction()
+
+    def __repr__(self) -> str:
+        return f"LocalStore({str(self.path)!r})"
+
+    def exists(self) -> bool:
+        """Whether anything was ever written here."""
+        return self._database.exists()
+
+    def close(self) -> None:
+        """Let go of connections and open files; the store can be used again."""
+        self._held = None
+        self._database.close()
+
+    # -- writing -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all writes inside one, with the derived files of the result; inner blocks join the outer."""
+        with self._writing(self.lock_timeout, derive=True):
+            yield
+
+    @contextmanager
+    def _write_scope(self) -> Iterator[None]:
+        """A write by itself: the derived files catch up with it at the next search."""
+        with self._writing(self.lock_timeout, derive=False):
+            yield
+
+    @contextmanager
+    def _writing(self, patience: float, *, derive: bool) -> Iterator[None]:
+        if self._own.connection is not None:
+            yield
+            return
+        with translated(self.path):
+            self._database.create()
+            self._writer.acquire(patience)
+            try:
+                with self._database.lend() as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    reach("transaction:begun")
+                    self._own.connection, self._own.written, self._own.records_written = connection, False, False
+                    try:
+                        yield
+                        current = self._commit(connection, derive=derive)
+                    finally:
+                        self._own.connection = None
+                if current is not None:
+                    with suppress(OSError):
+                        remove_old(self._home, current)
+            finally:
+                self._writer.release()
+
+    def _commit(self, connection: sqlite3.Connection, *, derive: bool) -> str | None:
+        """Commit, and return the name of the new generation if one was made."""
+        name = None
+        if self._own.written:
+            connection.execute("UPDATE state SET seq = seq + 1")
+        if derive and self._own.records_written:
+            reach("records:written")
+            self._home.mkdir(exist_ok=True)
+            manifest = derive_from(connection, State.read(connection), self._home, self._home, durable=True)
+            connection.execute("UPDATE state SET generation = ?", (manifest.dumps(),))
+            connection.execute("DELETE FROM tombstones")
+            name = manifest.name
+        reach("transaction:state-written")
+        connection.execute("COMMIT")
+        reach("transaction:committed")
+        return name
+
+    # -- searching ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The corpus as it is now, and stays in the block whatever is written meanwhile."""
+        with translated(self.path):
+            if self._own.connection is not None:
+                view = self._private(self._own.connection, State.read(self._own.connection))
+                yield LocalSnapshot(view, self._own.connection)
+                return
+            with self._database.lend() as connection:
+                connection.execute("BEGIN")
+                yield LocalSnapshot(self._current_view(connection), connection)
+
+    def _current_view(self, connection: sqlite3.Connection) -> View:
+        """The view of the version that the connection sees, catching up or rebuilding where files lag or fail."""
+        damaged = None
+        while True:
+            state = State.read(connection)
+            if self._held is not None and self._held.seq == state.seq:
+                return self._held
+            with self._opening:
+                manifest = state.current(connection)
+                if manifest is not None and manifest.name != damaged:
+                    with suppress(Damaged):
+                        return self._open(manifest, state, connection)
+                    # It may only have been replaced and removed while we looked: look again, once.
+                    damaged = manifest.name
+                    connection.execute("ROLLBACK")
+                    connection.execute("BEGIN")
+                    continue
+            if not self._caught_up(connection):
+                with self._opening:
+                    self._held = self._private(connection, State.read(connection))
+                    return self._held
+
+    def _open(self, manifest: Manifest, state: State, connection: sqlite3.Connection) -> View:
+        held = self._held
+        if held is not None and held.manifest.name == manifest.name:
+            self._held = held.renamed(state.seq, state.settings())
+        else:
+            self._held = View(
+                self._home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection)
+            )
+        return self._held
+
+    def _caught_up(self, connection: sqlite3.Connection) -> bool:
+        """Try to bring the derived files up to date for everybody; ``False`` if this process may not write now."""
+        connection.execute("ROLLBACK")
+        try:
+            if self._database.exists():
+                with self._writing(0.0, derive=True):
+                    self._own.records_written = True
+                return True
+        except (CorpusBusy, StoreUnwritable):
+            pass
+        finally:
+            connection.execute("BEGIN")
+        return False
+
+    def _private(self, connection: sqlite3.Connection, state: State) -> View:
+        """Derived files for this process alone, gone with it."""
+        home = Path(tempfile.mkdtemp(prefix="ir-"))
+        manifest = derive_from(connection, state, self._home, home, durable=False)
+        view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
+        weakref.finalize(view, shutil.rmtree, home, ignore_errors=True)
+        return view
+
+    # -- where things are kept ---------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> str:
+        return str(self._one("SELECT seq FROM state"))
+
+    def __len__(self) -> int:
+        return int(self._one("SELECT count(*) FROM records"))
+
+    def record_ids(self) -> list[str]:
+        """The ids of all records, in the order in which they were written."""
+        return [record_id for (record_id,) in self._rows("SELECT id FROM records ORDER BY number")]
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """The open transaction's connection, else one to read with."""
+        if self._own.connection is not None:
+            yield self._own.connection
+        else:
+            with translated(self.path), self._database.lend() as connection:
+                yield connection
+
+    def _dimension(self) -> int | None:
+        size = self._one("SELECT length(vector) FROM vectors LIMIT 1")
+        return None if size is None else int(size) // 4
+
+    def _read_record(self, record_id: str) -> Record | None:
+        with self._connection() as connection:
+            return read_record(connection, record_id)
+
+    def _all_records(self) -> Iterator[Record]:
+        with self._connection() as connection:
+            return iter(all_records(connection))
+
+    def _write_records(self, records: Sequence[Record]) -> None:
+        with self._connection() as connection:
+            write_records(connection, records)
+        self._own.written = self._own.records_written = True
+
+    def _erase_records(self, record_ids: Sequence[str]) -> None:
+        with self._connection() as connection:
+            if erase_records(connection, record_ids):
+                self._own.written = self._own.records_written = True
+
+    def _read(self, view: str, key: str) -> Any:
+        if view == "config":
+            text = self._one("SELECT config FROM state")
+        else:
+            text = self._one(f"SELECT value FROM {view} WHERE key = ?", key)
+        return None if text is None else json.loads(text)
+
+    def _read_all(self, view: str) -> list[tuple[str, Any]]:
+        return [(key, json.loads(value)) for key, value in self._rows(f"SELECT key, value FROM {view} ORDER BY key")]
+
+    def _write(self, view: str, key: str, value: Any) -> None:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        with self._write_scope(), self._connection() as connection:
+            if view == "config":
+                connection.execute("UPDATE state SET config = ?", (text,))
+            else:
+                connection.execute(f"INSERT OR REPLACE INTO {view} VALUES (?, ?)", (key, text))
+            self._own.written = True
+
+    def _erase(self, view: str, key: str) -> None:
+        with self._write_scope(), self._connection() as connection:
+            if connection.execute(f"DELETE FROM {view} WHERE key = ?", (key,)).rowcount:
+                self._own.written = True
+
+    def _rows(self, query: str, *parameters: Any) -> list[Any]:
+        with self._connection() as connection:
+            return connection.execute(query, parameters).fetchall()
+
+    def _one(self, query: str, *parameters: Any) -> Any:
+        rows = self._rows(query, *parameters)
+        return rows[0][0] if rows else None

@@ -1,0 +1,180 @@
+"""A generation opened for searching."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ir.filters import matches
+from ir.protocols import Ranking, Where
+from ir.store.local.files import is_intact
+from ir.store.local.filtering import filter_query
+from ir.store.local.generation import LEXICAL, Manifest
+from ir.store.local.lexical import LexicalReader
+from ir.store.local.segment import Segment, numbers_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ir.protocols import Refs, Scores, Vector
+
+    Mask = NDArray[np.bool_]
+
+__all__ = ["Damaged", "View"]
+
+_REMEMBERED_FILTERS = 64
+#: How many more records than needed are ranked when a filter can only be applied afterwards.
+_SLACK = 1.5
+
+
+class Damaged(Exception):
+    """A generation's files are not those that were written."""
+
+
+class _Passing:
+    """The records that pass one ``Where``: a query if terms can tell, and a mask, made when it is needed."""
+
+    def __init__(self, query: Any | None) -> None:
+        self.query = query
+        self.mask: Mask | None = None
+        self.count = 0
+
+
+class View:
+    """One version's derived files, shared by the searches of a process."""
+
+    def __init__(self, folder: Path, manifest: Manifest, seq: int, config: Mapping[str, Any], kinds: Mapping[int, str]):
+        self.manifest = manifest
+        self.seq = seq
+        self.config = config
+        self.folder = folder
+        self.kind_names = dict(kinds)
+        if not is_intact(folder, manifest.files):
+            raise Damaged(folder)
+        try:
+            self.segments = [Segment(folder, info) for info in manifest.segments]
+            self.lexical = LexicalReader(folder / LEXICAL)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise Damaged(folder) from error
+        self._numbers = _joined([segment.numbers for segment in self.segments])
+        self._artifacts = _joined([segment.artifacts for segment in self.segments])
+        self._kinds = _joined([segment.kinds for segment in self.segments])
+        self._alive: Mask | None = None
+        if manifest.dead:
+            self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
+        self._passing: OrderedDict[Where, _Passing] = OrderedDict()
+        present = self._kinds if self._alive is None else self._kinds[self._alive]
+        self.kinds_present = frozenset(self.kind_names[number] for number in np.unique(present).tolist())
+
+    def renamed(self, seq: int, config: Mapping[str, Any]) -> View:
+        """The same records under another version: something else was written."""
+        twin = copy(self)
+        twin.seq, twin.config = seq, config
+        return twin
+
+    def __len__(self) -> int:
+        return len(self._numbers) - len(self.manifest.dead)
+
+    # -- dense -------------------------------------------------------------------------------------------------
+
+    def dense(self, vector: Vector, limit: int, where: Where, connection: sqlite3.Connection) -> Ranking:
+        mask = self._alive if where.everything else self._mask(where, connection)
+        positions, scores, start = [], [], 0
+        for segment in self.segments:
+            part = None if mask is None else mask[start : start + segment.count]
+            found, near = segment.nearest(vector, limit, part)
+            positions.append(found + start)
+            scores.append(near)
+            start += segment.count
+        if len(positions) == 1:
+            return Ranking(self._numbers[positions[0]], scores[0])
+        merged = np.concatenate([*positions, np.empty(0, dtype=np.int64)])
+        values = np.concatenate([*scores, np.empty(0, dtype=np.float32)])
+        order = np.lexsort((merged, np.negative(values)))[:limit]
+        return Ranking(self._numbers[merged[order]], values[order])
+
+    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
+        if len(self.segments) == 1:
+            segment = self.segments[0]
+            return segment.scores(vector, np.searchsorted(segment.numbers, refs))
+        out = np.zeros(len(refs), dtype=np.float32)
+        for segment in self.segments:
+            positions, inside = numbers_in(segment, refs)
+            if inside.any():
+                out[inside] = segment.scores(vector, positions[inside])
+        return out
+
+    # -- lexical -----------------------------------------------------------------------------------------------
+
+    def rank(self, terms: Mapping[str, float], limit: int, where: Where, connection: sqlite3.Connection) -> Ranking:
+        if not terms:
+            return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+        if where.everything:
+            return self.lexical.rank(terms, limit, None)
+        passing = self._passing_for(where)
+        if passing.query is not None:
+            return self.lexical.rank(terms, limit, passing.query)
+        return self._rank_then_filter(terms, limit, self._mask(where, connection))
+
+    def _rank_then_filter(self, terms: Mapping[str, float], limit: int, mask: Mask) -> Ranking:
+        """For filters that terms cannot tell: rank deeper until enough records pass."""
+        passing = int(np.count_nonzero(mask))
+        depth = int(limit * _SLACK * len(mask) / max(passing, 1)) + 1
+        while True:
+            found = self.lexical.rank(terms, min(depth, len(mask)), None)
+            kept = np.flatnonzero(mask[np.searchsorted(self._numbers, found.refs)])
+            if len(kept) >= limit or len(found.refs) < depth:
+                return Ranking(found.refs[kept[:limit]], found.scores[kept[:limit]])
+            depth *= 4
+
+    # -- filters -----------------------------------------------------------------------------------------------
+
+    def _passing_for(self, where: Where) -> _Passing:
+        held = self._passing.get(where)
+        if held is None:
+            held = self._passing[where] = _Passing(filter_query(self.lexical, where))
+            while len(self._passing) > _REMEMBERED_FILTERS:
+                self._passing.popitem(last=False)
+        return held
+
+    def _mask(self, where: Where, connection: sqlite3.Connection) -> Mask:
+        passing = self._passing_for(where)
+        if passing.mask is None:
+            numbers = (
+                self.lexical.numbers(passing.query)
+                if passing.query is not None
+                else self._numbers_by_reading(where, connection)
+            )
+            mask = np.zeros(len(self._numbers), dtype=np.bool_)
+            mask[np.searchsorted(self._numbers, numbers)] = True
+            passing.mask = mask
+        return passing.mask
+
+    def _numbers_by_reading(self, where: Where, connection: sqlite3.Connection) -> Refs:
+        wanted = {number for number, name in self.kind_names.items() if where.kinds is None or name in where.kinds}
+        numbers = [
+            number
+            for number, kind, metadata in connection.execute("SELECT number, kind, metadata FROM records")
+            if kind in wanted and (where.filter is None or matches(where.filter, json.loads(metadata)))
+        ]
+        return np.sort(np.array(numbers, dtype=np.int64))
+
+    # -- rows --------------------------------------------------------------------------------------------------
+
+    def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
+        positions = np.searchsorted(self._numbers, refs)
+        kinds = self._kinds[positions].tolist()
+        return np.asarray(self._artifacts[positions]), [self.kind_names[kind] for kind in kinds]
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
