@@ -1,0 +1,148 @@
+"""Is this corpus about that at all? The one question that scores can answer, and what a calibration says to it.
+
+*Off topic* means that nothing in the corpus is near the query: the best raw channel score shows it well. *Answer
+missing* means that the corpus is about the topic but holds no answer: no score shows that, and nothing here claims it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ir.base import SearchHit
+from ir.options import DFLT_FUSION
+
+__all__ = ["OFF_TOPIC", "Gate", "calibration_key", "find_gate", "gate_score", "rerank_name", "signal_of"]
+
+#: The kind of refusal that a floor on scores stands for.
+OFF_TOPIC = "off_topic"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def signal_of(mode: str) -> str:
+    """The channel whose raw score abstention reads in ``mode``."""
+    return "lexical" if mode == "lexical" else "dense"
+
+
+def gate_score(hits: Sequence[SearchHit], mode: str) -> float | None:
+    """The best raw score of the mode's channel; the best score for hits that carry no channels.
+
+    ``None`` where there is nothing to read: no hits, or a channel that did not run.
+
+    >>> hit = SearchHit("a", "document", 0.016, "", channels={"dense": {"rank": 1, "score": 0.7}})
+    >>> gate_score([hit], "hybrid"), gate_score([], "hybrid")
+    (0.7, None)
+    """
+    return channel_top(hits, signal_of(mode))
+
+
+def channel_top(hits: Sequence[SearchHit], signal: str) -> float | None:
+    """The best raw score of one channel over ``hits``."""
+    if not any(hit.channels for hit in hits):
+        return max((float(hit.metadata.get("source_score", hit.score)) for hit in hits), default=None)
+    scores = [float(hit.channels[signal]["score"]) for hit in hits if signal in hit.channels]
+    return max(scores, default=None)
+
+
+def calibration_key(mode: str, *, fusion: str | None = None, rerank: str | None = None) -> str:
+    """The name under which a calibration is stored: the mode, and what differs from the default ranking.
+
+    >>> calibration_key("hybrid"), calibration_key("hybrid", fusion="rrf"), calibration_key("dense", rerank="x/y")
+    ('hybrid', 'hybrid+rrf', 'dense+rerank.x_y')
+    """
+    key = mode
+    if mode == "hybrid" and fusion not in (None, DFLT_FUSION):
+        key += f"+{fusion}"
+    if rerank is not None:
+        key += f"+rerank.{_UNSAFE.sub('_', rerank)}"
+    return key
+
+
+def rerank_name(rerank: Any) -> str | None:
+    """A stable name of a reranker: its own name, its ``rerank_id``, or that of the function; ``None`` for none."""
+    if rerank is None or isinstance(rerank, str):
+        return rerank
+    given = getattr(rerank, "rerank_id", None) or getattr(rerank, "id", None) or getattr(rerank, "__name__", None)
+    return str(given or type(rerank).__name__)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A calibrated floor on one raw channel score. ``floor`` is ``None`` if there is no usable calibration, and
+    ``note`` then says why."""
+
+    floor: float | None = None
+    signal: str = "dense"
+    record: Mapping[str, Any] | None = None
+    note: str | None = None
+
+    def score(self, hits: Sequence[SearchHit]) -> float | None:
+        return channel_top(hits, self.signal)
+
+    def answerable(self, hits: Sequence[SearchHit]) -> dict[str, Any] | None:
+        """How probable it is that the corpus is about the query, with the error rate that was calibrated to.
+
+        ``None`` without a calibration curve, and where no score could be read. It never speaks about whether an
+        answer is missing from a corpus that is about the topic.
+        """
+        score = self.score(hits)
+        curve = (self.record or {}).get("curve")
+        if self.floor is None or score is None or not curve:
+            return None
+        return {
+            "probability": interpolate(curve, score),
+            "error_rate": (self.record or {}).get("error_rate"),
+            "kind": OFF_TOPIC,
+            "floor": self.floor,
+            "score": score,
+        }
+
+
+def find_gate(corpus: Any, mode: str, *, fusion: str | None = None, rerank: str | None = None) -> Gate:
+    """The stored calibration of this way to search a corpus.
+
+    A calibration made under another fusion serves too, since the floor is on a raw channel score; one made for
+    another embedder or with another reranker does not.
+    """
+    store = corpus.store
+    where = f"the corpus {corpus.name!r} in mode {mode!r}"
+    for key in dict.fromkeys(
+        (calibration_key(mode, fusion=fusion, rerank=rerank), calibration_key(mode, rerank=rerank))
+    ):
+        record = store.get_calibration(key)
+        if record is not None:
+            break
+    else:
+        suffix = f" with the reranker {rerank!r}" if rerank else ""
+        return Gate(note=f"No calibration is stored for {where}{suffix}: make one with ir.eval.calibrate_min_score.")
+    made_for = record.get("embedder_id")
+    if made_for is not None and made_for != corpus.embedder_id:
+        return Gate(
+            note=f"The calibration stored for {where} was made for the embedder {made_for!r}, not for "
+            f"{corpus.embedder_id!r}, and is not used: calibrate again."
+        )
+    floor = record.get("min_score", record.get("floor"))
+    if isinstance(floor, bool) or not isinstance(floor, (int, float)) or floor != floor:
+        return Gate(note=f"The calibration stored for {where} holds no usable floor ({floor!r}): calibrate again.")
+    return Gate(float(floor), str(record.get("signal") or signal_of(mode)), record)
+
+
+def interpolate(curve: Sequence[Sequence[float]], score: float) -> float:
+    """The probability at ``score`` on a curve of ``[score, probability]`` points, flat beyond its ends.
+
+    >>> interpolate([[0.2, 0.0], [0.6, 1.0]], 0.3)
+    0.25
+    """
+    points = sorted((float(at), float(probability)) for at, probability in curve)
+    after = bisect_left(points, (score, float("-inf")))
+    if after == 0:
+        return min(max(points[0][1], 0.0), 1.0)
+    if after == len(points):
+        return min(max(points[-1][1], 0.0), 1.0)
+    (left, low), (right, high) = points[after - 1], points[after]
+    share = (score - left) / (right - left) if right > left else 1.0
+    value = low + share * (high - low)
+    return round(min(max(value, 0.0), 1.0), 12)

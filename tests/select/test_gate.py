@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ir.base import SearchHit
+from ir.select.gate import calibration_key, find_gate, gate_score, interpolate, rerank_name
+from ir.store import CorpusStore
+
+
+class Corpus:
+    name = "notes"
+    embedder_id = "light"
+
+    def __init__(self, **calibrations: dict[str, Any]) -> None:
+        self.store = CorpusStore.memory()
+        for key, record in calibrations.items():
+            self.store.set_calibration(key, record)
+
+
+def hit(score: float, **channels: float) -> SearchHit:
+    shown = {name: {"rank": 1, "score": value} for name, value in channels.items()}
+    return SearchHit("a", "document", score, "", channels=shown)
+
+
+def test_the_gate_reads_the_raw_channel_of_the_mode() -> None:
+    hits = [hit(0.03, dense=0.4, lexical=9.0), hit(0.02, dense=0.7, lexical=3.0)]
+    assert gate_score(hits, "hybrid") == 0.7
+    assert gate_score(hits, "dense") == 0.7
+    assert gate_score(hits, "lexical") == 9.0
+
+
+def test_the_gate_falls_back_to_scores_only_where_no_channels_are_known() -> None:
+    assert gate_score([hit(0.3), hit(0.8)], "hybrid") == 0.8
+    assert gate_score([], "hybrid") is None
+    assert gate_score([hit(0.3, lexical=4.0)], "hybrid") is None
+
+
+def test_keys_name_what_differs_from_the_default() -> None:
+    keys = {
+        calibration_key(mode, fusion=fusion, rerank=rerank)
+        for mode in ("dense", "lexical", "hybrid")
+        for fusion in ("rrf", "blend", "minmax")
+        for rerank in (None, "cross/encoder", "other")
+    }
+    assert len(keys) == 3 * (1 + 1 + 3)
+    assert {"dense", "lexical", "hybrid", "hybrid+rrf"} <= keys
+    assert all("/" not in key for key in keys)
+
+
+def test_rerankers_are_named_by_what_they_say_of_themselves() -> None:
+    def by_length(query: str, segments: Any) -> list[float]:
+        return [0.0 for _ in segments]
+
+    assert rerank_name(None) is None
+    assert rerank_name("mini") == "mini"
+    assert rerank_name(by_length) == "by_length"
+
+
+def test_a_calibration_of_another_fusion_serves_since_the_floor_is_on_a_raw_score() -> None:
+    corpus = Corpus(hybrid={"min_score": 0.4, "signal": "dense", "embedder_id": "light"})
+    assert find_gate(corpus, "hybrid", fusion="rrf").floor == 0.4
+    corpus.store.set_calibration("hybrid+rrf", {"min_score": 0.5, "embedder_id": "light"})
+    assert find_gate(corpus, "hybrid", fusion="rrf").floor == 0.5
+
+
+@pytest.mark.parametrize(
+    ("record", "note"),
+    [
+        ({"min_score": 0.4, "embedder_id": "minilm"}, "made for the embedder 'minilm'"),
+        ({"min_score": None, "embedder_id": "light"}, "no usable floor"),
+        ({"min_score": "high", "embedder_id": "light"}, "no usable floor"),
+    ],
+)
+def test_an_unusable_calibration_is_explained(record: dict[str, Any], note: str) -> None:
+    gate = find_gate(Corpus(hybrid=record), "hybrid")
+    assert gate.floor is None
+    assert note in (gate.note or "")
+    assert gate.answerable([hit(0.9, dense=0.9)]) is None
+
+
+def test_no_calibration_for_another_mode_or_reranker() -> None:
+    corpus = Corpus(hybrid={"min_score": 0.4, "embedder_id": "light"})
+    assert "No calibration" in (find_gate(corpus, "dense").note or "")
+    assert "'mini'" in (find_gate(corpus, "hybrid", rerank="mini").note or "")
+
+
+def test_answerable_is_read_off_the_curve() -> None:
+    record = {
+        "min_score": 0.4,
+        "signal": "dense",
+        "embedder_id": "light",
+        "error_rate": 0.05,
+        "curve": [[0.2, 0.1], [0.6, 0.9]],
+    }
+    gate = find_gate(Corpus(hybrid=record), "hybrid")
+    assert gate.answerable([hit(0.02, dense=0.5)]) == {
+        "probability": 0.7,
+        "error_rate": 0.05,
+        "kind": "off_topic",
+        "floor": 0.4,
+        "score": 0.5,
+    }
+    assert gate.answerable([]) is None
+    del record["curve"]
+    assert find_gate(Corpus(hybrid=record), "hybrid").answerable([hit(0.02, dense=0.5)]) is None
+
+
+@given(
+    points=st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=8),
+    scores=st.lists(st.floats(-2, 2), min_size=2, max_size=6),
+)
+def test_a_monotone_curve_gives_monotone_probabilities(points: list[tuple[float, float]], scores: list[float]) -> None:
+    places = sorted(at for at, _ in points)
+    curve = [list(pair) for pair in zip(places, sorted(share for _, share in points), strict=True)]
+    probabilities = [interpolate(curve, score) for score in sorted(scores)]
+    assert all(0 <= probability <= 1 for probability in probabilities)
+    assert all(low <= high + 1e-9 for low, high in pairwise(probabilities))
