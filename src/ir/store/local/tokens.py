@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ir.filters import values_at
@@ -44,6 +45,7 @@ def kind_term(kind: str) -> str:
     return _KIND + kind
 
 
+@lru_cache(4096)
 def is_indexed(path: str) -> bool:
     """Whether filters on the path can be answered from terms."""
     steps = path.split(".")
@@ -55,7 +57,7 @@ def is_indexed(path: str) -> bool:
 def metadata_terms(metadata: Mapping[str, Any]) -> list[str]:
     """All terms of one record's metadata."""
     terms: dict[str, None] = {}
-    for path in dict.fromkeys(_paths(metadata, "", 0)):
+    for path in _paths_of(metadata):
         if not is_indexed(path):
             continue
         values = values_at(metadata, path)
@@ -65,6 +67,16 @@ def metadata_terms(metadata: Mapping[str, Any]) -> list[str]:
             for term in _value_terms(path, value):
                 terms[term] = None
     return list(terms)
+
+
+def _paths_of(metadata: Mapping[str, Any]) -> Iterable[str]:
+    """Every path at which the metadata has a value; the keys themselves where nothing is nested."""
+    for value in metadata.values():
+        if isinstance(value, Mapping) or (
+            isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
+        ):
+            return dict.fromkeys(_paths(metadata, "", 0))
+    return metadata
 
 
 def value_of(term: str, path: str) -> Any:
@@ -94,7 +106,7 @@ def _value_terms(path: str, value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield whole_term(path, value)
     elif isinstance(value, (list, tuple)):
-        yield whole_term(path, value)
+        yield _list_term(path, value)
         for member in value:
             if isinstance(member, (list, tuple, Mapping)):
                 yield whole_term(path, member)
@@ -105,6 +117,18 @@ def _value_terms(path: str, value: Any) -> Iterator[str]:
         yield _scalar_term(path, SCALAR, value)
 
 
+def _list_term(path: str, value: Sequence[Any]) -> str:
+    if all(isinstance(member, str) for member in value):
+        return _words_term(path, tuple(value))
+    return whole_term(path, value)
+
+
+@lru_cache(16_384)
+def _words_term(path: str, words: tuple[str, ...]) -> str:
+    return whole_term(path, words)
+
+
+@lru_cache(65_536, typed=True)
 def _scalar_term(path: str, mark: str, value: Any) -> str:
     term = f"{path}{mark}{json.dumps(value)}"
     return term if len(term) <= _LONGEST else path + UNTOLD
