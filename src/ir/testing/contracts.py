@@ -1,0 +1,23 @@
+"""The contracts an adapter's author subclasses; importing this module needs pytest."""
+
+from __future__ import annotations
+
+from ir.testing.durable_contract import DurableContract
+from ir.testing.embedder_contract import EmbedderContract
+from ir.testing.keeping_contract import KeepingContract
+from ir.testing.searching_contract import SearchingContract
+from ir.testing.transaction_contract import TransactionContract
+
+__all__ = ["DurableStoreContract", "EmbedderContract", "StoreContract"]
+
+
+class StoreContract(KeepingContract, TransactionContract, SearchingContract):
+    """What every store does. Subclass it with a fixture ``store`` that gives an empty one."""
+
+
+class DurableStoreContract(StoreContract, DurableContract):
+    """What a store does that outlives its process and has several users.
+
+    Beside ``store`` it needs a fixture ``reopen``: a callable that returns another store, opened by itself on the
+    same data, each time it is called; also from another thread.
+    """
