@@ -1,0 +1,146 @@
+"""The embedder of an index: made when it is needed, checked against what the index was built with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ir.errors import EmbedderError, EmbedderMismatch, IrError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ir.protocols import Embedder
+
+    Vectors = NDArray[np.float32]
+
+__all__ = ["CUSTOM", "LazyEmbedder", "embed_checked", "embedder_for", "resolve", "spec_text"]
+
+#: The id of a callable that does not say what it is.
+CUSTOM = "custom"
+
+
+def resolve(spec: Any) -> tuple[Embedder, str]:
+    """An embedder and its id from a spec; an embedder that an index was opened with is taken as it is."""
+    if isinstance(spec, LazyEmbedder):
+        return spec, spec.id
+    from ir.embed import make_embedder
+
+    embedder, embedder_id = make_embedder(spec)
+    return embedder, embedder_id
+
+
+def spec_text(spec: Any) -> str:
+    """How a corpus remembers its embedder: the name that makes it again, or ``"custom"``."""
+    if isinstance(spec, LazyEmbedder):
+        return spec.spec
+    return spec if isinstance(spec, str) else CUSTOM
+
+
+class LazyEmbedder:
+    """The embedder that a corpus was built with, made on the first call.
+
+    Opening a corpus therefore loads no model. The first call checks that the model still is the one whose vectors
+    the index holds.
+    """
+
+    def __init__(self, config: Mapping[str, Any], make: Callable[[], tuple[Embedder, str]]) -> None:
+        self._config = dict(config)
+        self._make = make
+        self._embedder: Embedder | None = None
+        self.id = str(self._config.get("embedder_id", ""))
+
+    @property
+    def spec(self) -> str:
+        return str(self._config.get("embedder", CUSTOM))
+
+    @property
+    def fingerprint(self) -> str | None:
+        found = self._config.get("fingerprint")
+        return None if found is None else str(found)
+
+    @property
+    def dim(self) -> int | None:
+        return self._config.get("dim")
+
+    def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
+        vectors = self.load()(texts, input_type=input_type)
+        if self.dim and vectors.shape[-1] != self.dim:
+            raise self._mismatch(f"{self.dim} numbers to a vector", f"{vectors.shape[-1]}")
+        return vectors
+
+    def load(self) -> Embedder:
+        """The model itself."""
+        if self._embedder is None:
+            embedder, embedder_id = self._make()
+            if embedder_id != self.id:
+                raise self._mismatch(f"the embedder {self.id!r}", repr(embedder_id))
+            found = getattr(embedder, "fingerprint", None)
+            if self.fingerprint is not None and found is not None and found != self.fingerprint:
+                raise self._mismatch(f"fingerprint {self.fingerprint} of {self.id!r}", str(found))
+            self._embedder = embedder
+        return self._embedder
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.load(), name)
+
+    def _mismatch(self, built: str, found: str) -> EmbedderMismatch:
+        name = self._config.get("name", "NAME")
+        return EmbedderMismatch(
+            f"The corpus {name!r} was built with {built}, but this embedder has {found}.",
+            remedy=f"Rebuild it with: ir build {name}; or search its words alone with mode='lexical'.",
+        )
+
+
+def embedder_for(config: Mapping[str, Any], given: Any) -> LazyEmbedder:
+    """The embedder of the corpus with this ``config``; ``given`` by the caller, else the one it remembers."""
+    lazy = LazyEmbedder(config, lambda: resolve(given))
+    if given is not None:
+        embedder, embedder_id = resolve(given)
+        lazy = LazyEmbedder(config, lambda: (embedder, embedder_id))
+        if embedder_id != lazy.id:
+            raise lazy._mismatch(f"the embedder {lazy.id!r}", repr(embedder_id))
+        return lazy
+    if lazy.spec == CUSTOM:
+        return LazyEmbedder(config, _needs_callable(config))
+    return LazyEmbedder(config, lambda: resolve(lazy.spec))
+
+
+def _needs_callable(config: Mapping[str, Any]) -> Callable[[], tuple[Embedder, str]]:
+    def refuse() -> tuple[Embedder, str]:
+        name = config.get("name", "NAME")
+        raise EmbedderError(
+            f"The corpus {name!r} was built with an embedder of your own ({config.get('embedder_id')!r}).",
+            remedy=f"Pass it: open_corpus({name!r}, embedder=…); or search its words alone with mode='lexical'.",
+        )
+
+    return refuse
+
+
+def embed_checked(embedder: Embedder, texts: Sequence[str], dim: int | None) -> Vectors:
+    """The vectors of document texts as a finite float32 matrix with ``dim`` columns, or an error that says why not."""
+    import numpy as np
+
+    label = getattr(embedder, "id", CUSTOM)
+    try:
+        vectors = np.asarray(embedder(texts, input_type="document"), dtype=np.float32)
+    except (IrError, MemoryError):
+        raise
+    except Exception as error:
+        raise EmbedderError(
+            f"The embedder {label!r} failed on a batch of {len(texts)} texts: {type(error).__name__}: {error}.",
+            remedy="Nothing was changed in the corpus.",
+        ) from error
+    if vectors.ndim != 2 or vectors.shape[0] != len(texts) or vectors.shape[1] < 1:
+        raise EmbedderError(
+            f"The embedder {label!r} returned an array of shape {vectors.shape} for {len(texts)} texts; "
+            f"one row per text is needed."
+        )
+    if dim is not None and vectors.shape[1] != dim:
+        raise EmbedderError(f"The embedder {label!r} returned {vectors.shape[1]} columns after {dim} before.")
+    if not np.isfinite(vectors).all():
+        raise EmbedderError(f"The embedder {label!r} returned numbers that are not finite.")
+    return vectors

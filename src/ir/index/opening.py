@@ -1,0 +1,72 @@
+"""A corpus that was built before, by its name or its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ir.config import corpus_dir
+from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.index.corpus import Corpus
+from ir.index.embedder import embedder_for
+
+if TYPE_CHECKING:
+    from ir.store.local import LocalStore
+
+__all__ = ["build_corpus", "open_corpus", "open_store"]
+
+#: The file that makes a folder a corpus.
+_DATABASE = "corpus.db"
+
+
+def open_corpus(name: str | os.PathLike[str], *, embedder: Any = None) -> Corpus:
+    """Open a built corpus by name, or by the path of its folder.
+
+    No model is loaded before the first search needs one. ``embedder`` is needed for a corpus that was built with a
+    callable of your own; one with another id than the index's is refused at once.
+    """
+    store = open_store(name)
+    config = store.get_config()
+    if "embedder_id" not in config:
+        store.close()
+        raise _not_built(os.fspath(name))
+    try:
+        chosen = embedder_for(config, embedder)
+    except BaseException:
+        store.close()
+        raise
+    return Corpus(str(config.get("name") or os.fspath(name)), store, chosen, chosen.id)
+
+
+def open_store(name: str | os.PathLike[str]) -> LocalStore:
+    """The store of a built corpus, without its embedder."""
+    from ir.store.local import LocalStore
+
+    return LocalStore(corpus_folder(name))
+
+
+def corpus_folder(name: str | os.PathLike[str]) -> Path:
+    """The folder of a built corpus. A name wins over a folder that happens to be called the same."""
+    word = os.fspath(name)
+    if not word.strip():
+        raise InvalidInput("The name of the corpus is empty.", remedy="Give the name or the folder of a corpus.")
+    folder = corpus_dir(word)
+    if isinstance(name, str) and (folder / _DATABASE).is_file():
+        return folder
+    path = Path(word).expanduser()
+    if (path / _DATABASE).is_file():
+        return path
+    raise _not_built(word)
+
+
+def build_corpus(name: str, **kwargs: Any) -> Corpus:
+    """Build or bring up to date a registered or preset corpus; the keywords are those of :func:`ir.build`."""
+    from ir.index.builder import build
+    from ir.registry import source_for
+
+    return build(source_for(name), **kwargs)
+
+
+def _not_built(word: str) -> CorpusNotBuilt:
+    return CorpusNotBuilt(f"The corpus {word!r} has not been built.", remedy=f"Build it with: ir build {word}")

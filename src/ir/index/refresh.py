@@ -1,0 +1,114 @@
+"""Bringing a corpus up to date before a search, when that costs next to nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ir.errors import CorpusBusy, CorpusNotBuilt, EmbedderError, IrError, StoreUnwritable
+from ir.index.builder import build
+from ir.index.embedder import CUSTOM
+from ir.index.opening import open_store
+from ir.index.scan import stat_signal_of
+
+if TYPE_CHECKING:
+    from ir.store import CorpusStore
+
+__all__ = ["RefreshOutcome", "refresh_if_cheap"]
+
+
+@dataclass(frozen=True)
+class RefreshOutcome:
+    """``stale``: the index is known, or feared, to be behind its source; ``reason`` then says what to do about it."""
+
+    refreshed: bool = False
+    stale: bool = False
+    reason: str = ""
+    changed: int = 0
+
+
+class _OverBudget(Exception):
+    """The scan took longer than it may."""
+
+
+def refresh_if_cheap(
+    name_or_source: Any, *, scan_ms: float = 200, max_changed: int = 50, store: CorpusStore | None = None
+) -> RefreshOutcome:
+    """Build the corpus again if a scan of at most ``scan_ms`` finds 1 to ``max_changed`` files that differ.
+
+    Content is not read for the scan; a source without a cheap change test is left alone. What stands in the way
+    (a read-only folder, another build, a missing model) is a reason in the outcome, never an error.
+    """
+    source = _source(name_or_source)
+    if source is None:
+        return RefreshOutcome(reason="This corpus is not registered, so nobody knows what it was built from.")
+    if stat_signal_of(source) is None:
+        return RefreshOutcome(reason="This kind of source has no cheap test for changes.")
+    owned = store is None
+    try:
+        held: Any = open_store(source.name) if store is None else store
+    except CorpusNotBuilt as error:
+        return RefreshOutcome(stale=True, reason=str(error))
+    if owned:
+        held.lock_timeout = 0.0  # a search does not wait for a build
+    try:
+        return _refresh(source, held, scan_ms, max_changed)
+    finally:
+        if owned:
+            held.close()
+
+
+def _refresh(source: Any, store: CorpusStore, scan_ms: float, max_changed: int) -> RefreshOutcome:
+    remedy = f"Refresh it with: ir build {source.name}"
+    folder = getattr(store, "path", None)
+    if folder is not None and not os.access(folder, os.W_OK):
+        return RefreshOutcome(reason="The corpus is in a read-only folder and is used as it is.")
+    try:
+        changed = _count_changed(source, store, time.monotonic() + scan_ms / 1000, max_changed)
+    except _OverBudget:
+        return RefreshOutcome(stale=True, reason=f"Looking for changes took more than {scan_ms:g} ms. {remedy}")
+    except (IrError, OSError) as error:
+        return RefreshOutcome(stale=True, reason=f"The source cannot be read now: {error}")
+    if changed == 0:
+        return RefreshOutcome(reason="Nothing changed.")
+    if changed > max_changed:
+        return RefreshOutcome(stale=True, reason=f"More than {max_changed} files changed. {remedy}", changed=changed)
+    spec = store.get_config().get("embedder")
+    if spec in (None, CUSTOM):
+        return RefreshOutcome(
+            stale=True, reason="It was built with an embedder of your own; rebuild it from Python.", changed=changed
+        )
+    try:
+        build(source, store=store, embedder=spec)
+    except CorpusBusy:
+        return RefreshOutcome(stale=True, reason="Another process is building it just now.", changed=changed)
+    except (StoreUnwritable, EmbedderError) as error:
+        return RefreshOutcome(stale=True, reason=str(error), changed=changed)
+    return RefreshOutcome(refreshed=True, changed=changed)
+
+
+def _count_changed(source: Any, store: CorpusStore, deadline: float, limit: int) -> int:
+    """How many artifacts were added, changed or removed by their stat; counting ends above ``limit``."""
+    stat_of = stat_signal_of(source)
+    held = {entry["artifact_id"]: entry.get("stat") for _, entry in store.ledger_items()}
+    changed = 0
+    for artifact_id in source.scope:
+        if time.monotonic() > deadline:
+            raise _OverBudget
+        if artifact_id not in held or stat_of is None or stat_of(artifact_id) != held.pop(artifact_id):
+            changed += 1
+            if changed > limit:
+                return changed
+    return changed + len(held)
+
+
+def _source(name_or_source: Any) -> Any:
+    if not isinstance(name_or_source, str):
+        return name_or_source
+    from ir.registry import PRESETS, registered, source_for
+
+    if name_or_source in registered() or name_or_source in PRESETS:
+        return source_for(name_or_source)
+    return None

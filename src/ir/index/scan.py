@@ -1,0 +1,161 @@
+"""Which artifacts of a source differ from what the ledger says was indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ir.errors import IrError
+from ir.index.progress import Listener, Ticker
+from ir.index.report import Problem
+from ir.protocols import Store
+
+__all__ = ["Item", "Known", "Scan", "Target", "read_ledger", "reason"]
+
+
+class Target(NamedTuple):
+    """What a build makes an index with. An artifact that was made with anything else is stale.
+
+    ``same_model`` is false if the id is the same but the model behind it is another one.
+    """
+
+    embedder_id: str
+    strategy_id: str
+    same_model: bool = True
+
+
+class Known(NamedTuple):
+    """What the ledger says of one artifact, as far as a scan needs it."""
+
+    version: str
+    stat: str | None
+    embedded: bool
+    current: bool
+
+
+class Item(NamedTuple):
+    """An artifact to work on; ``was`` is ``None`` for a new one."""
+
+    id: str
+    raw: Any
+    version: str
+    stat: str | None
+    was: Known | None
+    changed: bool
+
+
+_FIELDS = ("artifact_id", "version", "stat", "embedder_id", "strategy_id")
+
+
+def read_ledger(store: Store, target: Target) -> dict[str, Known]:
+    """The ledger by artifact id, without the long lists of record ids, so that a million entries fit in memory."""
+    known = {}
+    for artifact_id, version, stat, embedder_id, strategy_id in _ledger_rows(store):
+        embedded = target.same_model and embedder_id == target.embedder_id
+        known[artifact_id] = Known(version, stat, embedded, embedded and strategy_id == target.strategy_id)
+    return known
+
+
+def _ledger_rows(store: Any) -> Iterable[tuple[Any, ...]]:
+    """The fields of every entry that a scan needs; a store that can leave out the others saves most of the time."""
+    fields = getattr(store, "ledger_fields", None)
+    if fields is not None:
+        return fields(*_FIELDS)  # type: ignore[no-any-return]
+    return (tuple([entry.get(name) for name in _FIELDS]) for _, entry in store.ledger_items())
+
+
+def reason(error: Exception) -> str:
+    """Why something failed, in one line."""
+    text = str(error) if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:500]
+
+
+@dataclass
+class Scan:
+    """One pass over a source. After it, ``seen`` holds every id in scope.
+
+    With ``every`` the unchanged artifacts come too; they are read even where their file's stat says that they need not.
+    """
+
+    source: Any
+    known: dict[str, Known]
+    every: bool = False
+    listener: Listener | None = None
+
+    def __post_init__(self) -> None:
+        self.seen: set[str] = set()
+        self.unchanged: list[str] = []
+        self.skipped: list[Problem] = []
+        self.failed: list[Problem] = []
+
+    def __iter__(self) -> Iterator[Item]:
+        """The artifacts that are new or changed. Problems are noted and the artifact passed over."""
+        scope, stat_of = self.source.scope, stat_signal_of(self.source)
+        ticker = Ticker(self.listener, "scan", _length(scope))
+        for artifact_id in scope:
+            ticker.tick()
+            if not self._admit(artifact_id):
+                continue
+            known = self.known.get(artifact_id)
+            # Before reading: a file written to while it is read then differs from its stat next time.
+            stat = stat_of(artifact_id) if stat_of else None
+            if known and known.current and stat is not None and stat == known.stat and not self.every:
+                self.unchanged.append(artifact_id)
+                continue
+            item = self._read(artifact_id, stat, known)
+            if item is None:
+                continue
+            if not item.changed:
+                self.unchanged.append(artifact_id)
+                if not self.every and stat == (known.stat if known else None):
+                    continue
+            yield item
+        skipped = getattr(scope, "skipped", None) or getattr(self.source, "skipped", None)
+        if callable(skipped):
+            self.skipped += [Problem(str(problem.id), str(problem.reason)) for problem in skipped()]
+        ticker.end()
+
+    @property
+    def left(self) -> list[str]:
+        """Artifacts that are indexed but no longer in scope."""
+        return [artifact_id for artifact_id in self.known if artifact_id not in self.seen]
+
+    def _admit(self, artifact_id: Any) -> bool:
+        if not isinstance(artifact_id, str) or not artifact_id.strip():
+            self.skipped.append(
+                Problem(str(artifact_id), f"an id must be a text that is not blank, not {artifact_id!r}")
+            )
+            return False
+        if artifact_id in self.seen:
+            self.skipped.append(Problem(artifact_id, "the source has this id twice; the first one is taken"))
+            return False
+        self.seen.add(artifact_id)
+        return True
+
+    def _read(self, artifact_id: str, stat: str | None, known: Known | None) -> Item | None:
+        try:
+            raw = self.source.scope[artifact_id]
+        except Exception as error:
+            self.skipped.append(Problem(artifact_id, f"cannot be read: {reason(error)}"))
+            return None
+        try:
+            version = str(self.source.change_signal(artifact_id, raw))
+        except Exception as error:
+            self.failed.append(Problem(artifact_id, f"its change signal failed: {reason(error)}"))
+            return None
+        changed = known is None or not known.current or known.version != version
+        return Item(artifact_id, raw, version, stat, known, changed)
+
+
+def stat_signal_of(source: Any) -> Callable[[str], str | None] | None:
+    """The cheap change test of a source, if it has one."""
+    found = getattr(source, "stat_signal", None) or getattr(source.scope, "stat_signal", None)
+    return found if callable(found) else None
+
+
+def _length(scope: Any) -> int | None:
+    try:
+        return len(scope)
+    except TypeError:
+        return None

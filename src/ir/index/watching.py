@@ -1,0 +1,88 @@
+"""Keeping a corpus up to date while its files change."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ir.errors import InvalidInput, IrError, MissingExtra
+from ir.index.builder import build
+
+if TYPE_CHECKING:
+    from ir.index.report import BuildReport
+    from ir.protocols import Store
+
+__all__ = ["watch"]
+
+OnChange = Callable[["BuildReport | None", "Exception | None"], None]
+
+
+def watch(
+    source: Any,
+    store: Store | None = None,
+    *,
+    on_change: OnChange | None = None,
+    stop: threading.Event | None = None,
+    embedder: Any = None,
+    poll: bool = False,
+    interval_s: float = 2.0,
+    debounce_ms: int = 500,
+) -> None:
+    """Build whenever the source changes, until ``stop`` is set; the first build comes at once.
+
+    ``on_change(report, error)`` hears of every build that changed something and of every one that failed; a failed
+    one is tried again at the next change. ``poll`` looks every ``interval_s`` instead of being told by the system,
+    which also works on network folders and for sources that are not folders.
+    """
+    stop = stop or threading.Event()
+    tell = on_change or (lambda report, error: None)
+    rounds = _polled(stop, interval_s) if poll else _notified(source, stop, debounce_ms)
+    last_error = ""
+    for _ in rounds:
+        try:
+            report = build(_again(source), store=store, embedder=embedder).report
+        except (IrError, OSError) as error:
+            # Polling meets the same trouble every round: say it once.
+            if str(error) != last_error or not poll:
+                tell(None, error)
+            last_error = str(error)
+            continue
+        last_error = ""
+        if report and (report.added or report.changed or report.removed):
+            tell(report, None)
+
+
+def _polled(stop: threading.Event, interval_s: float) -> Iterator[None]:
+    yield
+    while not stop.wait(interval_s):
+        yield
+
+
+def _notified(source: Any, stop: threading.Event, debounce_ms: int) -> Iterator[None]:
+    root = getattr(source, "root", None) or getattr(source.scope, "root", None)
+    if root is None or not Path(root).exists():
+        raise InvalidInput(
+            f"The source of {source.name!r} is not a folder that can be watched.", remedy="Use polling: ir watch --poll"
+        )
+    try:
+        from watchfiles import watch as changes
+    except ImportError as error:
+        raise MissingExtra("watchfiles", "watch", "Watching a folder") from error
+    stream = changes(root, stop_event=stop, debounce=debounce_ms, rust_timeout=200, yield_on_timeout=True)
+    next(stream, None)  # starts the watcher, so that a change during the first build is not missed
+    yield
+    for batch in stream:
+        if stop.is_set():
+            return
+        if batch:
+            yield
+
+
+def _again(source: Any) -> Any:
+    """The source with its listing made anew, where it keeps one."""
+    refreshed = getattr(source.scope, "refresh", None)
+    if callable(refreshed):
+        refreshed()
+    return source

@@ -1,0 +1,123 @@
+"""Rows to stored records: reuse the vectors that are still right, embed the rest, write in large batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ir.base import Record, Row, embedding_text, ledger_key
+from ir.index.embedder import embed_checked
+from ir.index.progress import Listener, Ticker
+from ir.index.report import BuildReport
+from ir.protocols import Embedder, Store
+
+if TYPE_CHECKING:
+    from ir.base import Vector
+
+__all__ = ["Writer"]
+
+#: A buffer is written when it holds this many batches of texts, or this many characters.
+_BATCHES = 8
+_CHARACTERS = 16_000_000
+
+
+@dataclass
+class _Pending:
+    entry: dict[str, Any]
+    rows: Sequence[Row]
+    texts: list[str]
+    old_ids: list[str]
+    vectors: dict[str, Vector]
+
+
+class Writer:
+    """Collects artifacts and writes them, each with its ledger entry, into an open transaction.
+
+    Only the texts of one buffer are in memory at a time.
+    """
+
+    def __init__(
+        self, store: Store, embedder: Embedder, *, batch_size: int, report: BuildReport, listener: Listener | None
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._batch_size = batch_size
+        self._report = report
+        self._ticker = Ticker(listener, "embed")
+        self._pending: list[_Pending] = []
+        self._texts = 0
+        self._characters = 0
+        self.dim: int | None = None
+
+    def add(self, entry: dict[str, Any], rows: Sequence[Row], *, new: bool, reuse: bool) -> None:
+        """Put an artifact in the store, in place of what it holds of it.
+
+        ``new`` if it holds nothing of it, ``reuse`` if what it holds was embedded by the same embedder.
+        """
+        held = None if new else self._store.get_ledger_entry(ledger_key(entry["artifact_id"]))
+        old_ids = list(held["record_ids"]) if held else []
+        entry["record_ids"] = [row.id for row in rows]
+        texts = [embedding_text(row.text, row.metadata) for row in rows]
+        self._pending.append(_Pending(entry, rows, texts, old_ids, self._held_vectors(old_ids) if reuse else {}))
+        self._texts += len(texts)
+        self._characters += sum(map(len, texts))
+        if self._texts >= _BATCHES * self._batch_size or self._characters >= _CHARACTERS:
+            self.flush()
+
+    def end(self) -> None:
+        self.flush()
+        if self._report.embedded:
+            self._ticker.end()
+
+    def flush(self) -> None:
+        """Embed and write what was collected."""
+        fresh = self._embed_missing()
+        records: list[Record] = []
+        stale: list[str] = []
+        for pending in self._pending:
+            if pending.old_ids:
+                kept = {row.id for row in pending.rows}
+                stale += [old for old in pending.old_ids if old not in kept]
+            for row, text in zip(pending.rows, pending.texts, strict=True):
+                vector = pending.vectors.get(text)
+                records.append(_record(row, fresh[text] if vector is None else vector))
+        self._store.delete_records(stale)
+        self._store.put_records(records)
+        for pending in self._pending:
+            self._store.set_ledger_entry(ledger_key(pending.entry["artifact_id"]), pending.entry)
+        self._pending, self._texts, self._characters = [], 0, 0
+
+    def _embed_missing(self) -> dict[str, Vector]:
+        missing: dict[str, None] = {}
+        for pending in self._pending:
+            for text in pending.texts:
+                if text in pending.vectors:
+                    self._report.reused += 1
+                else:
+                    missing[text] = None
+        # Texts of like length side by side: a model pads each batch to its longest.
+        texts = sorted(missing, key=len)
+        fresh: dict[str, Vector] = {}
+        for start in range(0, len(texts), self._batch_size):
+            batch = texts[start : start + self._batch_size]
+            vectors = embed_checked(self._embedder, batch, self.dim)
+            self.dim = vectors.shape[1]
+            fresh.update(zip(batch, vectors, strict=True))
+            self._report.embedded += len(batch)
+            self._ticker.tick(len(batch))
+        return fresh
+
+    def _held_vectors(self, record_ids: Sequence[str]) -> dict[str, Vector]:
+        vectors = {}
+        for record_id in record_ids:
+            try:
+                record = self._store.get_record(record_id)
+            except KeyError:
+                continue
+            vectors[embedding_text(record.text, record.metadata)] = record.vector
+        return vectors
+
+
+def _record(row: Row, vector: Vector) -> Record:
+    return Record(row.id, row.artifact_id, row.surface_kind, row.surface_index, row.text, vector, row.metadata)
