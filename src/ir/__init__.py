@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ir.expand import Passage, expand, parent_policy, sentence_window_policy
     from ir.formulate import make_llm_formulator
     from ir.graph import CorpusGraph, GraphStore, canonical_node_id, default_edge_extractor
-    from ir.index import Corpus, build, open_corpus
+    from ir.index import Corpus, build, build_corpus, open_corpus
     from ir.protocols import EdgeExtractor, Formulator, IndexingStrategy, NeighborhoodPolicy, Retriever, Synthesizer
     from ir.registry import register, retriever_for, retrievers
     from ir.registry import registered as corpora
@@ -95,14 +95,14 @@ __all__ = [
     "with_synopsis",
 ]
 
-#: Where each public name lives; ``search`` and ``build_corpus`` are defined below.
+#: Where each public name lives; ``search`` is defined below.
 _HOMES = {
     "ir.base": ("Artifact", "Hits", "IndexPlan", "Record", "SearchHit", "Surface", "tag_source"),
     "ir.errors": ("IrError",),
     "ir.expand": ("Passage", "expand", "parent_policy", "sentence_window_policy"),
     "ir.formulate": ("make_llm_formulator",),
     "ir.graph": ("CorpusGraph", "GraphStore", "canonical_node_id", "default_edge_extractor"),
-    "ir.index": ("Corpus", "build", "open_corpus"),
+    "ir.index": ("Corpus", "build", "build_corpus", "open_corpus"),
     "ir.protocols": (
         *("EdgeExtractor", "Formulator", "IndexingStrategy", "NeighborhoodPolicy", "Retriever", "Synthesizer"),
     ),
@@ -135,14 +135,6 @@ def search(corpus: Any, query: str, **kwargs: Any) -> Hits:
 
         corpus = open_by_name(corpus)
     return search_corpus(corpus, query, **kwargs)
-
-
-def build_corpus(name: str, **kwargs: Any) -> Corpus:
-    """Build or update the registered or preset corpus ``name``; keywords as for :func:`ir.build`."""
-    from ir.index import build as build_source
-    from ir.registry import source_for
-
-    return build_source(source_for(name), **kwargs)
 
 
 class _CallableModule(ModuleType):

@@ -1,0 +1,13 @@
+"""What can a user do? One typed function for each thing; command line, HTTP and MCP are derived from these.
+
+>>> from ir.app import operations
+>>> sorted(operations())[:3]
+['build', 'config', 'doctor']
+"""
+
+from __future__ import annotations
+
+from ir.app.context import Context
+from ir.app.operation import Operation, Value, find_operation, operation, operations
+
+__all__ = ["Context", "Operation", "Value", "find_operation", "operation", "operations"]

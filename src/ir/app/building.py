@@ -1,0 +1,129 @@
+"""Indexing a corpus, or saying what indexing it would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ir.app.context import Context
+from ir.app.embedders import embedder_for
+from ir.app.operation import Value, operation
+from ir.app.targets import Target, resolve
+
+if TYPE_CHECKING:
+    from ir.index import BuildReport
+    from ir.sources import CorpusSource
+    from ir.store import LocalStore
+
+__all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_of"]
+
+
+@dataclass(frozen=True)
+class BuildRequest(Value):
+    """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay."""
+
+    target: str
+    embedder: str | None = None
+    prune: bool = True
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class BuildResponse(Value):
+    """What a build changed, or would change, counted in artifacts; a dry run also names them.
+
+    ``skipped`` could not be read, ``failed`` could not be taken apart; each says why.
+    """
+
+    corpus: str
+    dry_run: bool
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    skipped: tuple[dict[str, str], ...] = ()
+    failed: tuple[dict[str, str], ...] = ()
+    records: int | None = None
+    embedded: int | None = None
+    embedder: str | None = None
+    seconds: float | None = None
+    ids: Mapping[str, Sequence[str]] | None = None
+
+    @property
+    def changes(self) -> int:
+        return self.added + self.changed + self.removed
+
+
+@operation("build", summary="Index a corpus or a folder, or bring it up to date")
+def build(request: BuildRequest, ctx: Context) -> BuildResponse:
+    target = resolve(request.target)
+    source = target.source()
+    embedder = embedder_for(target, request.embedder, ctx)
+    if request.dry_run:
+        return _preview(target, source, embedder, ctx, prune=request.prune)
+    return build_target(target, source, embedder, ctx, prune=request.prune)
+
+
+def build_target(
+    target: Target, source: CorpusSource, embedder: Any, ctx: Context, *, prune: bool = True
+) -> BuildResponse:
+    """Bring the corpus of ``target`` up to date and register the folder it was made from."""
+    from ir.index import build as build_source
+
+    store = ctx.store(target.name)
+    corpus = build_source(
+        source, store=store, embedder=embedder, full=prune, progress=ctx.progress, language=_language(store, ctx)
+    )
+    target.remember(str(corpus.store.get_config().get("embedder", embedder)))
+    assert corpus.report is not None, "a corpus that was just built has a report"
+    return response_of(target.name, corpus.report, embedder=corpus.embedder_id)
+
+
+def _language(store: LocalStore, ctx: Context) -> str | None:
+    """The language of a new corpus; one that exists keeps its own."""
+    return None if store.exists() else str(ctx.settings["language"])
+
+
+def response_of(name: str, report: BuildReport, *, embedder: str | None = None) -> BuildResponse:
+    """What a build's report says, as a response."""
+    return BuildResponse(
+        corpus=name,
+        dry_run=False,
+        added=_count(report.added),
+        changed=_count(report.changed),
+        removed=_count(report.removed),
+        unchanged=_count(report.unchanged),
+        skipped=_problems(report.skipped),
+        failed=_problems(report.failed),
+        records=report.records,
+        embedded=report.embedded,
+        embedder=embedder,
+        seconds=round(report.seconds, 3),
+    )
+
+
+def _preview(target: Target, source: CorpusSource, embedder: Any, ctx: Context, *, prune: bool) -> BuildResponse:
+    from ir.index import open_store, plan_build
+
+    store = open_store(target.name) if target.built else None
+    plan = plan_build(source, store=store, embedder=embedder, full=prune, progress=ctx.progress)
+    return BuildResponse(
+        corpus=target.name,
+        dry_run=True,
+        added=len(plan.added),
+        changed=len(plan.changed),
+        removed=len(plan.removed),
+        unchanged=_count(plan.unchanged),
+        skipped=_problems(plan.skipped),
+        failed=_problems(plan.failed),
+        ids={"added": plan.added, "changed": plan.changed, "removed": plan.removed},
+    )
+
+
+def _problems(items: Iterable[Any]) -> tuple[dict[str, str], ...]:
+    return tuple({"id": item.id, "reason": item.reason} for item in items)
+
+
+def _count(items: Any) -> int:
+    return items if isinstance(items, int) else len(items)

@@ -1,0 +1,41 @@
+"""What an operation is given beside its request: settings, somewhere to report to, and the user's corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ir.config import Settings
+
+if TYPE_CHECKING:
+    from ir.index import Corpus
+    from ir.store import LocalStore
+
+__all__ = ["Context"]
+
+
+def _ignore(_: Any) -> None:
+    """Where reports go when nobody listens."""
+
+
+@dataclass
+class Context:
+    """``progress`` receives :class:`ir.index.Progress` values, ``note`` receives sentences for the user."""
+
+    settings: Settings = field(default_factory=Settings.load)
+    progress: Callable[[Any], None] = _ignore
+    note: Callable[[str], None] = _ignore
+
+    def store(self, name: str) -> LocalStore:
+        """The store of a named corpus, for writing: it waits for another writer as long as the user has set."""
+        from ir.config import corpus_dir
+        from ir.store import LocalStore
+
+        return LocalStore(corpus_dir(name), lock_timeout=self.settings["lock_timeout_s"])
+
+    def open(self, name: str, *, embedder: Any = None) -> Corpus:
+        """The built corpus ``name``."""
+        from ir.index import open_corpus
+
+        return open_corpus(name, embedder=embedder)

@@ -1,0 +1,127 @@
+"""Whether everything that ``ir`` needs is there and sound."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from ir.app.context import Context
+from ir.app.operation import Value, operation
+from ir.errors import IrError
+
+__all__ = ["Check", "DoctorRequest", "DoctorResponse", "doctor"]
+
+REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml", "pathspec")
+#: Extra, the module it brings, what it is for.
+EXTRAS = (
+    ("html", "bs4", "reading HTML"),
+    ("pdf", "pypdf", "reading PDF"),
+    ("watch", "watchfiles", "ir watch"),
+    ("dol", "dol", "corpora in dol stores"),
+    ("eval", "ir_measures", "evaluation"),
+)
+
+
+@dataclass(frozen=True)
+class DoctorRequest(Value):
+    """Look at everything."""
+
+
+@dataclass(frozen=True)
+class Check(Value):
+    """``status`` is ``ok``, ``info`` (absent, and not needed), ``warning`` or ``broken``."""
+
+    name: str
+    status: str
+    detail: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class DoctorResponse(Value):
+    checks: tuple[Check, ...]
+    healthy: bool
+
+
+@operation("doctor", summary="Check the installation and every corpus", read_only=True)
+def doctor(request: DoctorRequest, ctx: Context) -> DoctorResponse:
+    checks = tuple(check for group in (_versions, _folders, _embedders, _extras, _corpora) for check in _safely(group))
+    return DoctorResponse(checks, all(check.status != "broken" for check in checks))
+
+
+def _safely(group: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    """A check that fails itself is a finding, not the end of the examination."""
+    try:
+        yield from group()
+    except Exception as error:
+        message = error.message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+        yield Check(group.__name__.strip("_"), "broken", message, getattr(error, "remedy", ""))
+
+
+def _versions() -> Iterator[Check]:
+    import ir
+
+    yield Check("ir", "ok", f"{ir.__version__} on Python {platform.python_version()}, {platform.system()}")
+    found, missing = [], []
+    for package in REQUIRED:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        yield Check(
+            "packages", "broken", f"missing: {', '.join(missing)}", "pip install --force-reinstall ir-substrate"
+        )
+    yield Check("packages", "ok", ", ".join(found))
+
+
+def _folders() -> Iterator[Check]:
+    from ir.config import cache_dir, config_dir, data_dir
+
+    for name, folder in (("config", config_dir()), ("data", data_dir()), ("cache", cache_dir())):
+        if _writable(folder):
+            yield Check(f"{name} folder", "ok", str(folder))
+        else:
+            remedy = f"Make it writable, or choose another with IR_{name.upper()}_DIR."
+            yield Check(f"{name} folder", "broken", f"{folder} cannot be written", remedy)
+
+
+def _writable(folder: Path) -> bool:
+    """Whether a file could be made there; a folder that does not exist yet is judged by its nearest ancestor."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _embedders() -> Iterator[Check]:
+    from ir.embed import best_available
+
+    yield Check("embedder", "ok", f"{best_available()} is the best on this machine")
+
+
+def _extras() -> Iterator[Check]:
+    for extra, module, purpose in EXTRAS:
+        if find_spec(module) is None:
+            yield Check(f"extra {extra}", "info", f"not installed: {purpose}", f"pip install 'ir-substrate[{extra}]'")
+        else:
+            yield Check(f"extra {extra}", "ok", purpose)
+
+
+def _corpora() -> Iterator[Check]:
+    from ir.app.targets import built_corpora
+    from ir.index import open_store
+
+    names = built_corpora()
+    if not names:
+        yield Check("corpora", "info", "none yet", "ir build PATH makes one")
+    for name in names:
+        try:
+            with open_store(name) as store, store.snapshot() as snapshot:
+                yield Check(f"corpus {name}", "ok", f"{len(snapshot):,} records, version {snapshot.version}")
+        except IrError as error:
+            yield Check(f"corpus {name}", "broken", error.message, error.remedy)

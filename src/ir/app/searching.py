@@ -1,0 +1,133 @@
+"""Searching a corpus or a folder; a folder that was never built is built first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ir.app.building import build_target
+from ir.app.citation import Citation, cite
+from ir.app.context import Context
+from ir.app.embedders import embedder_for
+from ir.app.operation import Value, operation
+from ir.app.targets import Target, resolve
+from ir.errors import CorpusNotBuilt, InvalidInput
+
+if TYPE_CHECKING:
+    from ir.base import Hits, SearchHit
+    from ir.index import Corpus
+
+__all__ = ["Found", "SearchRequest", "SearchResponse", "search"]
+
+
+@dataclass(frozen=True)
+class SearchRequest(Value):
+    """``target`` is a corpus name or a path. Options that are ``None`` are taken from the settings."""
+
+    query: str
+    target: str = "."
+    k: int | None = None
+    mode: str | None = None
+    fusion: str | None = None
+    filter: Mapping[str, Any] | None = None
+    surfaces: tuple[str, ...] = ()
+    explain: bool = False
+    embedder: str | None = None
+    refresh: bool | None = None
+
+
+@dataclass(frozen=True)
+class Found(Value):
+    """A hit and where to read it."""
+
+    rank: int
+    hit: SearchHit
+    citation: Citation
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rank": self.rank, **self.hit.to_dict(), **self.citation.to_dict()}
+
+
+@dataclass(frozen=True)
+class SearchResponse(Value):
+    """Hits, best first. ``stale``: the source has changes that the index has not; ``None`` if nobody looked."""
+
+    query: str
+    corpus: str
+    found: tuple[Found, ...]
+    stale: bool | None = None
+    notes: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@operation("search", summary="Rank a corpus or a folder against a query", read_only=True)
+def search(request: SearchRequest, ctx: Context) -> SearchResponse:
+    from ir.retrieve import search as search_corpus
+
+    if not request.query.strip():
+        raise InvalidInput("The query is empty.", remedy="Say what to look for.")
+    target = resolve(request.target)
+    stale, notes = _prepare(target, request, ctx)
+    corpus = ctx.open(target.name, embedder=request.embedder)
+    hits = search_corpus(
+        corpus,
+        request.query,
+        k=request.k or ctx.settings["k"],
+        mode=request.mode or ctx.settings["mode"],
+        fusion=request.fusion or ctx.settings["fusion"],
+        filter=request.filter,
+        surfaces=request.surfaces or None,
+        explain=request.explain,
+    )
+    notes += [*hits.meta.get("notes", ()), *map(str, hits.meta.get("degraded", ()))]
+    return SearchResponse(
+        request.query, target.name, _found(hits, corpus, request.query), stale, tuple(notes), hits.meta
+    )
+
+
+def _found(hits: Hits, corpus: Corpus, query: str) -> tuple[Found, ...]:
+    from ir.analysis import analyzer_for, query_terms
+
+    analyzer = analyzer_for(corpus.store.get_config().get("language") or "english")
+    terms = query_terms(analyzer, query)
+    return tuple(Found(rank, hit, cite(hit, terms, analyzer)) for rank, hit in enumerate(hits, start=1))
+
+
+def _prepare(target: Target, request: SearchRequest, ctx: Context) -> tuple[bool | None, list[str]]:
+    """See to it that there is an index, as fresh as is cheap; whether it is stale, and what to tell about that."""
+    if not target.built:
+        if target.path is None:
+            raise CorpusNotBuilt(
+                f"The corpus {target.name!r} has no index yet.", remedy=f"Build it with: ir build {target.name}"
+            )
+        _refuse_whole_home(target.path, request.target)
+        ctx.note(f"indexing {target.path} as {target.name!r}")
+        built = build_target(target, target.source(), embedder_for(target, request.embedder, ctx), ctx)
+        notes = [f"{len(built.skipped)} files were left out; `ir build {target.name} --dry-run` lists them."]
+        return False, notes if built.skipped else []
+    wanted = ctx.settings["refresh"] if request.refresh is None else request.refresh
+    return _refresh(target, ctx) if wanted else (None, [])
+
+
+def _refresh(target: Target, ctx: Context) -> tuple[bool | None, list[str]]:
+    from ir.index import refresh_if_cheap
+
+    outcome = refresh_if_cheap(
+        target.name if target.path is None else target.source(),
+        scan_ms=ctx.settings["refresh_scan_ms"],
+        max_changed=ctx.settings["refresh_max_changed"],
+    )
+    if outcome.refreshed:
+        ctx.note(f"took in {outcome.changed} changed before searching")
+    return outcome.stale, [f"The index may be stale. {outcome.reason}"] if outcome.stale else []
+
+
+def _refuse_whole_home(path: Path, given: str) -> None:
+    """Searching `.` in a home folder would index a whole life; that has to be asked for by `ir build`."""
+    if path in (Path.home().resolve(), Path(path.anchor)):
+        raise InvalidInput(
+            f"{path} is too much to index on the way to a search.",
+            remedy=f"Name a folder in it, or index it all on purpose with: ir build {given}",
+        )

@@ -1,0 +1,108 @@
+"""What a user means by a word: a corpus that has a name, or a folder or file that becomes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ir.base import storage_key
+from ir.config import corpus_dir, data_dir, safe_name
+from ir.errors import CorpusNotBuilt, InvalidInput
+
+if TYPE_CHECKING:
+    from ir.sources import CorpusSource
+
+__all__ = ["Target", "built_corpora", "is_built", "name_for_path", "resolve"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A corpus by its name; ``path`` is the folder or file that the user gave instead of one."""
+
+    name: str
+    path: Path | None = None
+
+    @property
+    def built(self) -> bool:
+        return is_built(self.name)
+
+    def source(self) -> CorpusSource:
+        """What the corpus is made from; an error for a corpus that was built from data in memory."""
+        if self.path is None:
+            from ir.registry import source_for
+
+            return source_for(self.name)
+        from ir.sources import CorpusSource
+
+        root, pattern = _scope(self.path)
+        return CorpusSource.from_files(root, name=self.name, pattern=pattern)
+
+    def remember(self, embedder: str) -> None:
+        """Register the folder under its name, so that it can be listed, rebuilt and refreshed."""
+        if self.path is None:
+            return
+        from ir.registry import register, registered
+
+        root, pattern = _scope(self.path)
+        entry = registered().get(self.name)
+        if entry is None or entry.get("embedder") != embedder:
+            register(self.name, "files", embedder=embedder, root=str(root), pattern=pattern)
+
+
+def resolve(word: str) -> Target:
+    """The corpus or path that ``word`` names; a known corpus wins over a path unless the word looks like one."""
+    if not word.strip():
+        raise InvalidInput("The name of the corpus is empty.", remedy="Give a corpus name or a path.")
+    looks_like_path = word.startswith((".", "~", "/")) or "/" in word or "\\" in word
+    if not looks_like_path and word in known_names():
+        return Target(word)
+    path = Path(word).expanduser()
+    if path.exists():
+        path = path.resolve()
+        return Target(name_for_path(path), path)
+    if looks_like_path:
+        raise InvalidInput(f"There is no file or folder {word!r}.", remedy="Check the path; `ir ls` lists corpora.")
+    near = get_close_matches(word, known_names(), n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    raise CorpusNotBuilt(
+        f"There is no corpus, file or folder named {word!r}.",
+        remedy=f"{hint}`ir ls` lists the corpora; `ir build PATH` makes one.",
+    )
+
+
+def name_for_path(path: Path) -> str:
+    """The name of the corpus of a path: its last part and a hash of the whole, so that two `docs` stay apart."""
+    label = safe_name(path.name or "root")[:60]
+    return f"{label}-{storage_key(str(path))[:6]}"
+
+
+def known_names() -> set[str]:
+    """Every name that can be built or searched: registered, preset or on disk."""
+    from ir.registry import PRESETS, registered
+
+    return {*registered(), *PRESETS, *built_corpora()}
+
+
+def built_corpora() -> list[str]:
+    """The names of the corpora on disk; a name that is no file name is found by its registration."""
+    from ir.registry import registered
+
+    folder = data_dir() / "corpora"
+    if not folder.is_dir():
+        return []
+    names = {safe_name(name): name for name in registered()}
+    return sorted(names.get(path.parent.name, path.parent.name) for path in folder.glob("[!.]*/corpus.db"))
+
+
+def is_built(name: str) -> bool:
+    """Whether the corpus has an index on disk."""
+    return (corpus_dir(name) / "corpus.db").is_file()
+
+
+def _scope(path: Path) -> tuple[Path, str]:
+    """The root and pattern that take in a path: all of a folder, or one file of its folder."""
+    import re
+
+    return (path, ".*") if path.is_dir() else (path.parent, f"^{re.escape(path.name)}$")

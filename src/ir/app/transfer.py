@@ -1,0 +1,94 @@
+"""Carrying a corpus to another machine: out to one file, and in from one."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ir.app.context import Context
+from ir.app.operation import Value, operation
+from ir.app.targets import is_built, resolve
+from ir.errors import InvalidInput
+
+__all__ = ["ExportRequest", "ExportResponse", "ImportRequest", "ImportResponse", "export", "import_corpus"]
+
+
+@dataclass(frozen=True)
+class ExportRequest(Value):
+    """``replace`` allows a file that exists to be written over."""
+
+    target: str
+    file: str
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class ExportResponse(Value):
+    corpus: str
+    file: str
+    bytes: int
+    records: int
+    artifacts: int
+
+
+@operation("export", summary="Write a corpus to one portable file")
+def export(request: ExportRequest, ctx: Context) -> ExportResponse:
+    from ir.index import open_store
+    from ir.portable import export_corpus
+
+    target = resolve(request.target)
+    file = Path(request.file).expanduser()
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder.", remedy=f"Name a file, for instance: {file / target.name}.ir")
+    if file.exists() and not request.replace:
+        raise InvalidInput(f"{file} exists already.", remedy="Choose another name, or replace it with --force.")
+    with open_store(target.name) as store:
+        done = export_corpus(store, file, progress=ctx.progress)
+    return ExportResponse(target.name, str(file), file.stat().st_size, done.records, done.artifacts)
+
+
+@dataclass(frozen=True)
+class ImportRequest(Value):
+    """``name`` is the new name of the corpus; ``None`` keeps the one in the file."""
+
+    file: str
+    name: str | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class ImportResponse(Value):
+    corpus: str
+    file: str
+    records: int
+    artifacts: int
+
+
+@operation("import", summary="Take in a corpus from a portable file")
+def import_corpus(request: ImportRequest, ctx: Context) -> ImportResponse:
+    from ir.portable import import_corpus as fill
+
+    file = Path(request.file).expanduser()
+    name = request.name or _name_in(file)
+    if is_built(name) and not request.replace:
+        raise InvalidInput(
+            f"There is a corpus named {name!r} already.",
+            remedy="Give this one another name with --name, or replace that one with --force.",
+        )
+    with ctx.store(name) as store:
+        done = fill(file, store, replace=request.replace, name=name, progress=ctx.progress)
+    return ImportResponse(name, str(file), done.records, done.artifacts)
+
+
+def _name_in(file: Path) -> str:
+    """The name of the corpus in a portable file."""
+    from ir.portable import import_corpus as fill
+    from ir.portable.manifest import read_manifest
+    from ir.store import CorpusStore
+
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return str(read_manifest(archive, file)["counts"].name)
+    except (OSError, zipfile.BadZipFile):
+        return fill(file, CorpusStore.memory()).name  # fails as well, and says what is wrong with the file

@@ -1,0 +1,91 @@
+"""``ir build`` and ``ir watch``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ir.cli.arguments import KEEPING, Command, CorpusOrPath, Embedder, Json
+
+if TYPE_CHECKING:
+    from ir.app.building import BuildResponse
+    from ir.app.watching import WatchResponse
+    from ir.cli.output import Output
+
+__all__ = ["register"]
+
+LISTED_PROBLEMS = 10
+
+
+def register(app: typer.Typer) -> None:
+    app.command("build", cls=Command, rich_help_panel=KEEPING)(build)
+    app.command("watch", cls=Command, rich_help_panel=KEEPING)(watch)
+
+
+def build(
+    target: CorpusOrPath,
+    embedder: Embedder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would change.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what is no longer in the source.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Index a corpus or a folder, or bring it up to date.
+
+    Only what changed since the last time is read and embedded again. A build that is interrupted changes nothing.
+    """
+    from ir.app.building import BuildRequest
+    from ir.app.building import build as operation
+    from ir.cli.session import perform
+
+    perform(operation, BuildRequest(target, embedder, not keep, dry_run), show_build, as_json=as_json)
+
+
+def watch(
+    target: CorpusOrPath,
+    embedder: Embedder = None,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", metavar="N", min=1, help="End after N updates instead of on Ctrl-C.")
+    ] = None,
+    poll: Annotated[bool, typer.Option("--poll", help="Look every two seconds; for network folders.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Keep a corpus up to date while its folder changes, until Ctrl-C."""
+    from ir.app.watching import WatchRequest
+    from ir.app.watching import watch as operation
+    from ir.cli.session import perform
+
+    perform(operation, WatchRequest(target, embedder, rounds, poll), show_watch, as_json=as_json)
+
+
+def show_build(response: BuildResponse, output: Output) -> None:
+    from ir.cli.output import count
+
+    for word in ("added", "changed", "removed") if response.ids else ():
+        for artifact_id in (response.ids or {})[word]:
+            output.line(f"{word}\t{artifact_id}")
+    parts = [(response.added, "added"), (response.changed, "changed"), (response.removed, "removed")]
+    told = [f"{number:,} {word}" for number, word in parts if number] or ["nothing changed"]
+    told.append(f"{response.unchanged:,} unchanged")
+    line = f"{response.corpus}: {', '.join(told)}"
+    if response.dry_run:
+        line = f"{line} (dry run)"
+    else:
+        line += f"; {count(response.records or 0, 'record')} by {response.embedder} in {response.seconds or 0:.1f} s"
+    output.line(line, style="bold")
+    _show_problems(response, output)
+
+
+def _show_problems(response: BuildResponse, output: Output) -> None:
+    problems = [("skipped", item) for item in response.skipped] + [("failed", item) for item in response.failed]
+    listed = problems if response.dry_run else problems[:LISTED_PROBLEMS]
+    for word, item in listed:
+        output.line(f"{word}\t{item['id']}\t{item['reason']}")
+    if len(listed) < len(problems):
+        output.line(f"… and {len(problems) - len(listed)} more; --dry-run lists them all")
+
+
+def show_watch(response: WatchResponse, output: Output) -> None:
+    from ir.cli.output import count
+
+    output.line(f"{response.corpus}: {count(response.updates, 'update')}, {count(response.changes, 'change')}")

@@ -1,0 +1,138 @@
+"""From arguments to an exit code: load the one command that is asked for, run it, say what went wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from ir.errors import IrError
+
+__all__ = ["COMMANDS", "make_app", "run"]
+
+EXIT_NOTHING = 1
+EXIT_USAGE = 2
+EXIT_ENVIRONMENT = 3
+EXIT_INTERRUPTED = 130
+
+#: The module of this package that registers each command; a new group is one file with ``register(app)``.
+COMMANDS = {
+    "search": "searching",
+    "build": "building",
+    "watch": "building",
+    "ls": "corpora",
+    "info": "corpora",
+    "register": "corpora",
+    "rm": "corpora",
+    "export": "transfer",
+    "import": "transfer",
+    "doctor": "upkeep",
+    "config": "upkeep",
+}
+
+_HELP = """Find the relevant things in a folder, a code base, or any corpus.
+
+ir search PATH "query" works at once; ir build keeps a corpus up to date.
+
+Exit codes: 0 found or done, 1 nothing found, 2 wrong usage, 3 something about the environment, 130 interrupted."""
+
+
+class _Group(typer.core.TyperGroup):
+    """Lists commands under their panels also where help is plain text."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                panel = getattr(command, "rich_help_panel", None)
+                title = panel if isinstance(panel, str) else "Commands"
+                panels.setdefault(title, []).append((name, command.get_short_help_str(100)))
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def make_app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
+    """The Typer application with the modules of ``commands`` loaded."""
+    app = typer.Typer(
+        name="ir",
+        cls=_Group,
+        help=_HELP,
+        no_args_is_help=True,
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def root(
+        version: bool = typer.Option(False, "--version", help="Show the version and leave.", is_eager=True),
+    ) -> None:
+        if version:
+            import ir
+
+            print(f"ir {ir.__version__}")
+            raise typer.Exit
+
+    for module in dict.fromkeys(COMMANDS[command] for command in commands):
+        import_module(f"ir.cli.{module}").register(app)
+    return app
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Never a traceback, unless ``IR_DEBUG`` is set."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader went away (`ir search … | head`). Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        print("\nir: interrupted, nothing was changed", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if os.environ.get("IR_DEBUG"):
+            raise
+        return _report(error, as_json="--json" in args)
+
+
+def _dispatch(args: list[str]) -> int:
+    completing = any(name.startswith("_IR_COMPLETE") for name in os.environ)
+    wanted = [args[0]] if args and args[0] in COMMANDS and not completing else list(COMMANDS)
+    command = typer.main.get_command(make_app(wanted))
+    result = command.main(args or ["--help"], prog_name="ir", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _report(error: Exception, *, as_json: bool) -> int:
+    problem, code = _describe(error)
+    if as_json:
+        import json
+
+        print(json.dumps({"error": problem}, ensure_ascii=False, indent=2))
+    else:
+        print(f"ir: {problem['message']}", file=sys.stderr)
+        if problem["remedy"]:
+            print(f"    {problem['remedy']}", file=sys.stderr)
+    return code
+
+
+def _describe(error: Exception) -> tuple[dict[str, str], int]:
+    if isinstance(error, IrError):
+        return error.to_dict(), error.exit_code
+    if hasattr(error, "format_message"):  # what Typer raises for arguments that do not parse
+        ctx = getattr(error, "ctx", None)
+        path = ctx.command_path if ctx else "ir"
+        return {"type": "Usage", "message": error.format_message(), "remedy": f"See: {path} --help"}, EXIT_USAGE
+    if isinstance(error, OSError):
+        return {"type": type(error).__name__, "message": str(error), "remedy": ""}, EXIT_ENVIRONMENT
+    message = f"Unexpected {type(error).__name__}: {error}"
+    return {"type": "Unexpected", "message": message, "remedy": "IR_DEBUG=1 shows where."}, EXIT_ENVIRONMENT
