@@ -1,0 +1,47 @@
+# make demo    index this project's documents and a few skills, then search them
+# make test    every test          make lint    style and types
+# make bench   the benchmarks      make clean   remove what these made
+#
+# Each target prepares .venv by itself. PYTHON=… chooses the interpreter (3.11 or newer).
+
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+WORKERS ?= auto
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.core
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The newest of the usual names that is recent enough; an old `python3` alone is no reason to fail.
+$(VENV)/.made:
+	@for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    "$$python" -m venv $(VENV) && touch $@ && exit 0; \
+	  fi; \
+	done; \
+	echo 'make: no Python 3.11 or newer was found; name one with: make PYTHON=/path/to/python' >&2; exit 1
+
+$(VENV)/.core: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Index this project's documents and a few skills, then search them. Leaves your own corpora alone.
+set -eu
+cd "$(dirname "$0")/.."
+
+home=${IR_DEMO_HOME:-build/demo}
+export IR_CONFIG_DIR="$home/config" IR_DATA_DIR="$home/data" IR_CACHE_DIR="$home/cache"
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+run() {
+    printf '\n$ ir'
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9./_=-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\n'
+    ir "$@"
+}
+
+say 'A folder that was never indexed: this project'\''s documents'
+run search docs 'what happens when a build is killed' -k 3
+
+say 'A corpus with a name: a few skills, and why each was chosen'
+run register skills examples/skills --kind skills
+run build skills
+run search skills 'a test that fails only sometimes' -k 2 --explain
+run search skills 'the query is slow, which index is missing' -k 1 --explain
+
+say 'What there is now'
+run ls

@@ -1,0 +1,172 @@
+"""The frame: help, unknown commands, errors, interruption, broken pipes, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ir.cli.main import COMMANDS
+
+Ir = Callable[..., Any]
+COMMAND = [sys.executable, "-m", "ir"]
+
+
+def on_a_terminal(*args: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """Run a command under a pseudo-terminal; its exit code and the screen."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "IR_EMBEDDER": "light", **(env or {})}
+    process = subprocess.Popen(
+        [*COMMAND, *args], stdin=follower, stdout=follower, stderr=follower, env=environment, close_fds=True
+    )
+    os.close(follower)
+    screen = b""
+    while select.select([leader], [], [], 60)[0]:
+        try:
+            block = os.read(leader, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        screen += block
+    os.close(leader)
+    return process.wait(timeout=60), screen.decode("utf-8", "replace")
+
+
+def test_help_lists_every_command_under_its_panel(ir: Ir) -> None:
+    done = ir("--help")
+    assert done.code == 0
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} ", done.out, re.MULTILINE), name
+    assert "Search:" in done.out
+    assert ir().out == done.out
+    assert "\x1b" not in done.out
+
+
+def test_version_and_unknown_command(ir: Ir) -> None:
+    import ir as package
+
+    assert ir("--version").out == f"ir {package.__version__}\n"
+    wrong = ir("serch")
+    assert wrong.code == 2
+    assert "search" in wrong.err
+
+
+def test_the_parser_loads_neither_numpy_nor_rich() -> None:
+    code = (
+        "import sys; from ir.cli.main import make_app; make_app();"
+        "assert not {'numpy', 'rich', 'faiss', 'tantivy'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_only_the_command_asked_for_is_loaded() -> None:
+    code = (
+        "import sys; from ir.cli.main import run; run(['config', 'get', 'k']);"
+        "assert 'ir.cli.upkeep' in sys.modules and 'ir.cli.searching' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_an_unexpected_error_has_no_traceback_unless_debugging(
+    ir: Ir, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the roof is leaking")
+
+    monkeypatch.setattr("ir.app.corpora.built_corpora", fail)
+    done = ir("ls")
+    assert done.code == 3
+    assert "the roof is leaking" in done.err
+    assert "Traceback" not in done.err
+    assert "IR_DEBUG" in done.err
+    monkeypatch.setenv("IR_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        ir("ls")
+
+
+def test_a_reader_that_goes_away_is_no_error(notes: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "search", "notes", "the", "--mode", "dense"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "IR_EMBEDDER": "light"},
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    said = process.stderr.read()
+    process.wait(timeout=60)
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+def test_interrupting_says_so_and_leaves_with_130(notes: Path) -> None:
+    code = (
+        "import ir.app.corpora as c, os, signal, sys\n"
+        "def slow(request, ctx):\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(30)\n"
+        "c.list_corpora = slow\nfrom ir.cli.main import run\nsys.exit(run(['ls']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 130
+    assert "interrupted, nothing was changed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_watch_ends_cleanly_on_ctrl_c(notes: Path) -> None:
+    pytest.importorskip("watchfiles")
+    process = subprocess.Popen(
+        [*COMMAND, "watch", "notes"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "IR_EMBEDDER": "light"},
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "watching" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in err
+    assert "0 updates" in out
+
+
+def test_a_terminal_gets_colours_links_and_places(notes: Path) -> None:
+    code, screen = on_a_terminal("search", "notes", "green tea")
+    assert code == 0
+    assert "\x1b[" in screen
+    assert "tea.md:3" in screen
+    assert "]8;" in screen
+    code, screen = on_a_terminal("ls")
+    assert code == 0
+    assert "notes-" in screen
+
+
+def test_no_color_is_honoured(notes: Path) -> None:
+    code, screen = on_a_terminal("search", "notes", "green tea", env={"NO_COLOR": "1"})
+    assert code == 0
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", screen)
+
+
+def test_rm_asks_at_a_terminal(notes: Path, ir: Ir) -> None:
+    ir("register", "kitchen", "notes")
+    ir("build", "kitchen")
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([*COMMAND, "rm", "kitchen"], stdin=follower, stdout=follower, stderr=follower)
+    os.close(follower)
+    os.write(leader, b"n\n")
+    assert process.wait(timeout=60) == 130
+    os.close(leader)
+    assert ir("ls", "--json").json["corpora"][0]["name"] == "kitchen"

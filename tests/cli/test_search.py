@@ -1,0 +1,168 @@
+"""``ir search``: on folders and names, what it prints, and how it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Ir = Callable[..., Any]
+
+
+def test_a_folder_that_was_never_built_is_indexed_and_searched(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "how hot for green tea")
+    assert done.code == 0
+    assert done.out.splitlines()[0].startswith("notes/tea.md:3: ")
+    assert "indexing" in done.err
+    again = ir("search", "notes", "dough")
+    assert "indexing" not in again.err
+    assert again.out.startswith("notes/bread.txt:1: ")
+
+
+def test_the_current_folder_is_searched_when_only_a_query_is_given(ir: Ir, notes: Path) -> None:
+    assert ir("search", "knead the dough").out.startswith("notes/bread.txt:1: ")
+
+
+def test_every_text_file_is_taken_and_identifiers_match_by_their_parts(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "bicycle chain", "--mode", "lexical")
+    assert done.out.startswith("notes/chain.py:1: ")
+    assert len(done.out.splitlines()) == 1
+
+
+def test_one_file_can_be_searched(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes/tea.md", "bitter", "--json")
+    assert {hit["artifact_id"] for hit in done.json["found"]} == {"tea.md"}
+
+
+def test_nothing_found_is_exit_code_one(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "zyzzyva", "--mode", "lexical")
+    assert (done.code, done.out) == (1, "")
+    assert "nothing" in done.err
+
+
+def test_json_is_one_document_with_hits_and_their_places(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "green tea", "--json", "-k", "2", "--explain")
+    document = done.json
+    assert document["query"] == "green tea"
+    assert len(document["found"]) <= 2
+    top = document["found"][0]
+    assert top["rank"] == 1
+    assert Path(top["path"]).resolve() == (notes / "tea.md").resolve()
+    assert top["line"] == 3
+    assert [top["excerpt"][start:end] for start, end in top["marks"]][:2] == ["green", "tea"]
+    assert top["explanation"]["matched_terms"]
+    assert document["meta"]["mode"] == "hybrid"
+
+
+def test_explain_says_ranks_shares_and_terms(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "steep green submarine", "-k", "1", "--explain")
+    assert "dense    rank 1" in done.out
+    assert "lexical  rank 1" in done.out
+    assert "adds" in done.out
+    assert "not here: submarin" in done.out
+
+
+def test_filters_and_conditions_are_applied(ir: Ir, notes: Path) -> None:
+    everything = ir("search", "notes", "the", "--mode", "dense", "--json").json["found"]
+    assert len(everything) == 3
+    path = everything[0]["metadata"]
+    key, value = next((key, value) for key, value in path.items() if isinstance(value, str) and "tea" in value)
+    only = ir("search", "notes", "the", "--mode", "dense", "--where", f"{key}~tea", "--json").json["found"]
+    assert [hit["artifact_id"] for hit in only] == ["tea.md"]
+    assert value
+    assert ir("search", "notes", "the", "--filter", '{"nosuch": {"$exists": true}}').code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--mode", "hybird"], "'hybrid'"),
+        (["--fusion", "mean"], "'blend'"),
+        (["--k", "0"], "at least 1"),
+        (["--k", "many"], "many"),
+        (["--filter", "{"], "not valid JSON"),
+        (["--filter", '{"a": {"$near": 1}}'], "$near"),
+        (["--where", "nonsense"], "FIELD=VALUE"),
+        (["--surface", "nope"], "nope"),
+        (["--nope"], "--nope"),
+    ],
+)
+def test_wrong_usage_is_exit_code_two_with_a_message(ir: Ir, notes: Path, arguments: list[str], said: str) -> None:
+    plain = ir("search", "notes", "tea", *arguments)
+    assert (plain.code, plain.out) == (2, "")
+    assert said in plain.err
+    assert "Traceback" not in plain.err
+    as_json = ir("search", "notes", "tea", "--json", *arguments)
+    assert as_json.code == 2
+    assert said in as_json.json["error"]["message"]
+
+
+def test_empty_query_missing_query_and_too_many_words(ir: Ir, notes: Path) -> None:
+    assert "empty" in ir("search", "notes", "  ").err
+    missing = ir("search", "notes")
+    assert missing.code == 2
+    assert "say also what for" in missing.err
+    many = ir("search", "notes", "green", "tea")
+    assert many.code == 2
+    assert "'green tea'" in many.err
+
+
+def test_a_corpus_that_does_not_exist_or_was_never_built_is_exit_code_three(ir: Ir, notes: Path) -> None:
+    unknown = ir("search", "nosuch", "tea")
+    assert unknown.code == 3
+    assert "ir ls" in unknown.err
+    ir("register", "kitchen", "notes")
+    unbuilt = ir("search", "kitchen", "tea")
+    assert unbuilt.code == 3
+    assert "ir build kitchen" in unbuilt.err
+    missing = ir("search", "./nosuch", "tea")
+    assert missing.code == 2
+    assert "no file or folder" in missing.err
+
+
+def test_a_few_changed_files_are_taken_in_before_searching(ir: Ir, notes: Path) -> None:
+    ir("search", "notes", "tea")
+    (notes / "coffee.md").write_text("Roasted coffee keeps for a month in a closed tin.\n")
+    unaware = ir("search", "notes", "coffee tin", "--mode", "lexical", "--no-refresh")
+    assert unaware.code == 1
+    fresh = ir("search", "notes", "coffee tin", "--mode", "lexical")
+    assert fresh.out.startswith("notes/coffee.md:1: ")
+
+
+def test_many_changed_files_are_not_taken_in_but_the_result_says_so(
+    ir: Ir, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ir("search", "notes", "tea")
+    monkeypatch.setenv("IR_REFRESH_MAX_CHANGED", "1")
+    for number in range(3):
+        (notes / f"more{number}.md").write_text(f"Oolong number {number}.\n")
+    stale = ir("search", "notes", "oolong", "--mode", "lexical", "--json")
+    assert stale.code == 1
+    assert stale.json["stale"] is True
+    assert "ir build" in " ".join(stale.json["notes"])
+
+
+def test_a_whole_home_is_not_indexed_by_a_search(ir: Ir, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(notes))
+    monkeypatch.chdir(notes)
+    refused = ir("search", "tea")
+    assert refused.code == 2
+    assert "ir build" in refused.err
+
+
+def test_an_empty_folder_has_no_hits_and_a_note(ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    done = ir("search", "empty", "tea")
+    assert done.code == 1
+    assert "empty" in done.err
+
+
+def test_another_embedder_than_the_index_has_is_refused(ir: Ir, notes: Path) -> None:
+    ir("build", "notes")
+    done = ir("search", "notes", "tea", "--embedder", "no-such-model")
+    assert done.code == 3
+    assert done.out == ""
+    assert "no-such-model" in done.err
