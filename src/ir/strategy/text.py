@@ -1,0 +1,63 @@
+"""The text of a raw item, whatever its form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+__all__ = ["TEXT_KEYS", "layout_of", "text_key_of", "text_of"]
+
+#: Where the text of a mapping is looked for, in this order.
+TEXT_KEYS = ("text", "content", "body", "description")
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_SUFFIX = re.compile(r"\.[a-z][a-z0-9+_-]{0,9}")
+_MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm"})
+_PROSE = frozenset({"txt", "text", "rst", "log", "pdf", "tex", "adoc", "org"})
+
+
+def text_of(raw: Any, text_key: str | None = None) -> str:
+    """The text of a string, bytes, a mapping (``text_key``, else the first of text/content/body/description).
+
+    Halves of surrogate pairs, which no encoding can store, become U+FFFD; the length stays the same.
+
+    >>> text_of({"title": "T", "body": "words"}), text_of(None), text_of({"q": "x"}, "q")
+    ('words', '', 'x')
+    """
+    if isinstance(raw, Mapping):
+        key = text_key_of(raw, text_key)
+        return "" if key is None else text_of(raw[key])
+    if raw is None:
+        return ""
+    if isinstance(raw, (bytes, bytearray, memoryview)):
+        return bytes(raw).decode("utf-8", "replace")
+    text = raw if isinstance(raw, str) else str(raw)
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def text_key_of(raw: Mapping[str, Any], text_key: str | None = None) -> str | None:
+    """The key under which a mapping keeps its text, ``None`` if it has none."""
+    keys = TEXT_KEYS if text_key is None else (text_key,)
+    return next((key for key in keys if raw.get(key) is not None), None)
+
+
+def layout_of(artifact_id: str, raw: Any) -> str:
+    """How a text is laid out: ``"markdown"``, ``"prose"`` or ``"code"``.
+
+    A mapping's ``format`` says it, else the suffix of the id. Without either the text is taken for Markdown,
+    of which plain prose is a special case.
+
+    >>> layout_of("notes/a.md", ""), layout_of("a.py", ""), layout_of("a.py", {"format": "md"}), layout_of("42", "")
+    ('markdown', 'code', 'markdown', 'markdown')
+    """
+    declared = raw.get("format") if isinstance(raw, Mapping) else None
+    if isinstance(declared, str) and declared:
+        kind = declared.lower()
+    else:
+        suffix = PurePosixPath(artifact_id).suffix.lower()
+        kind = suffix[1:] if _SUFFIX.fullmatch(suffix) else "md"
+    if kind in _MARKDOWN:
+        return "markdown"
+    return "prose" if kind in _PROSE else "code"
