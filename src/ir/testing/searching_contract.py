@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from ir.errors import InvalidInput
 from ir.protocols import Store, Where
 from ir.testing.made import EVERYTHING, all_refs, found, ids, made, scores_by_id, unit, where, words
 from ir.testing.tiny_corpora import CITIES, FUNCTIONS, ToyEmbedder, tiny_records
@@ -78,7 +79,7 @@ class SearchingContract:
 
     def test_a_query_vector_of_another_size_is_refused(self, store: Store) -> None:
         store.put_record(made("a"))
-        with store.snapshot() as snapshot, pytest.raises(ValueError, match="dimensions"):
+        with store.snapshot() as snapshot, pytest.raises(InvalidInput, match="dimensions"):
             snapshot.dense(unit(1, 0), 5, EVERYTHING)
 
     # -- lexical ---------------------------------------------------------------------------------------------------
@@ -281,10 +282,11 @@ class SearchingContract:
         assert few.tolist() == groups[4:].tolist()
 
     def test_equal_scores_come_in_the_same_order_every_time(self, store: Store) -> None:
-        store.put_records([made(f"r{number}", "same text") for number in range(30)])
+        store.put_records([made(f"r{number}", "twin text") for number in range(30)])
         with store.snapshot() as snapshot:
             first = snapshot.dense(unit(1, 0, 0), 30, EVERYTHING).refs.tolist()
             assert snapshot.dense(unit(1, 0, 0), 30, EVERYTHING).refs.tolist() == first
-            lexical = snapshot.lexical(words("same"), 30, EVERYTHING).refs.tolist()
-            assert snapshot.lexical(words("same"), 30, EVERYTHING).refs.tolist() == lexical
-            assert lexical[:10] == snapshot.lexical(words("same"), 10, EVERYTHING).refs.tolist()
+            lexical = snapshot.lexical(words("twin"), 30, EVERYTHING).refs.tolist()
+            assert len(lexical) == 30
+            assert snapshot.lexical(words("twin"), 30, EVERYTHING).refs.tolist() == lexical
+            assert lexical[:10] == snapshot.lexical(words("twin"), 10, EVERYTHING).refs.tolist()
