@@ -1,0 +1,86 @@
+"""Monotone curves from a score to a probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Curve", "isotonic", "isotonic_curve", "probability_at", "share_below_curve"]
+
+#: ``[[score, probability], …]``, both rising; between two points it is a straight line, outside it stays level.
+Curve = list[list[float]]
+Floats = NDArray[np.float64]
+
+
+def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The rising sequence nearest to ``values`` by weighted squares (pool adjacent violators).
+
+    >>> isotonic([0.0, 1.0, 0.0, 1.0], [1, 1, 1, 1])
+    [0.0, 0.5, 0.5, 1.0]
+    """
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values, weights, strict=True):
+        level, mass, size = float(value), float(weight), 1
+        while blocks and blocks[-1][0] >= level:
+            before, its_mass, its_size = blocks.pop()
+            level = (before * its_mass + level * mass) / (its_mass + mass)
+            mass, size = mass + its_mass, size + its_size
+        blocks.append((level, mass, size))
+    return [level for level, _, size in blocks for _ in range(size)]
+
+
+def isotonic_curve(positive: Sequence[float], negative: Sequence[float]) -> Curve:
+    """P(positive | score), as if both kinds were equally common, by isotonic regression.
+
+    A finite sample never shows certainty: the ends are kept 1 / (n + 2) away from 0 and 1.
+    """
+    if not len(positive) or not len(negative):
+        return []
+    scores = np.concatenate([np.asarray(positive, dtype=float), np.asarray(negative, dtype=float)])
+    labels = np.concatenate([np.ones(len(positive)), np.zeros(len(negative))])
+    weights = np.concatenate([np.full(len(positive), 0.5 / len(positive)), np.full(len(negative), 0.5 / len(negative))])
+    usable = np.isfinite(scores)
+    if not usable.any():
+        return []
+    distinct, where = np.unique(scores[usable], return_inverse=True)
+    mass = np.bincount(where, weights=weights[usable])
+    share = np.bincount(where, weights=(weights * labels)[usable]) / mass
+    edge = 1.0 / (len(scores) + 2)
+    levels = np.clip(isotonic(share.tolist(), mass.tolist()), edge, 1 - edge)
+    return _corners(distinct, levels)
+
+
+def _corners(scores: Floats, levels: Floats) -> Curve:
+    """The first and last point of each level stretch: all that a straight line between them needs."""
+    keep = np.ones(len(levels), dtype=bool)
+    keep[1:-1] = (levels[1:-1] != levels[:-2]) | (levels[1:-1] != levels[2:])
+    return [[float(score), float(level)] for score, level in zip(scores[keep], levels[keep], strict=True)]
+
+
+def share_below_curve(scores: Sequence[float], points: int = 21) -> Curve:
+    """The share of ``scores`` that lie at or below a score, at evenly spaced shares.
+
+    >>> share_below_curve([0.0, 1.0], points=3)
+    [[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]
+    """
+    finite = np.asarray([score for score in scores if np.isfinite(score)], dtype=float)
+    if not len(finite):
+        return []
+    shares = np.linspace(0.0, 1.0, points)
+    curve: dict[float, float] = {}
+    for score, share in zip(np.quantile(finite, shares), shares, strict=True):
+        curve[float(score)] = float(share)
+    return [[score, share] for score, share in curve.items()]
+
+
+def probability_at(curve: Sequence[Sequence[float]], score: float) -> float | None:
+    """The curve's value at ``score``; ``None`` for an empty curve.
+
+    >>> probability_at([[0.2, 0.1], [0.4, 0.9]], 0.3), probability_at([], 0.3)
+    (0.5, None)
+    """
+    if not curve:
+        return None
+    return round(float(np.interp(score, [point[0] for point in curve], [point[1] for point in curve])), 12)

@@ -1,0 +1,153 @@
+"""Choosing a floor between the scores of answerable and of off-topic queries.
+
+A query is accepted when its score is at or above the floor. *Sensitivity* is the share of answerable queries that are
+accepted, *specificity* the share of off-topic ones that are refused; Youden's J is their sum less one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Floor", "Objective", "Resampled", "auroc", "candidate_floors", "pick", "rates", "resample"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A floor and how it separates."""
+
+    min_score: float
+    sensitivity: float
+    specificity: float
+
+    @property
+    def youden_j(self) -> float:
+        return self.sensitivity + self.specificity - 1
+
+    @property
+    def balanced_accuracy(self) -> float:
+        return (self.sensitivity + self.specificity) / 2
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a floor should be best at: a weighted sum of the two rates, or refusing as much as ``max_loss`` allows."""
+
+    sensitivity_weight: float = 0.5
+    max_loss: float | None = None
+
+    def goodness(self, sensitivity: Floats, specificity: Floats) -> Floats:
+        weighted = self.sensitivity_weight * sensitivity + (1 - self.sensitivity_weight) * specificity
+        if self.max_loss is None:
+            return weighted
+        # A floor that loses too much is worse than any that does not; among those, the least loss.
+        allowed = sensitivity >= 1 - self.max_loss - 1e-12
+        return np.where(allowed, specificity, sensitivity - 2)
+
+
+def rates(floors: Floats, positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
+    """Sensitivity and specificity at each floor; both samples sorted."""
+    lost = np.searchsorted(positive, floors, side="left") / len(positive)
+    refused = np.searchsorted(negative, floors, side="left") / len(negative)
+    return 1 - lost, refused
+
+
+def candidate_floors(scores: Floats) -> Floats:
+    """One floor between each two neighbouring scores, one below all and one above: no other can do better."""
+    distinct = np.unique(scores[np.isfinite(scores)])
+    if not len(distinct):
+        return np.zeros(1)
+    margin = max(float(distinct[-1] - distinct[0]) / len(distinct), abs(float(distinct[-1])) * 1e-3, 1e-9)
+    middles = (distinct[1:] + distinct[:-1]) / 2
+    # Halving the sum of two neighbouring floats can round to the lower one, which is then not above it.
+    middles = np.where(middles > distinct[:-1], middles, distinct[1:])
+    return np.concatenate([[distinct[0] - margin], middles, [distinct[-1] + margin]])
+
+
+def pick(floors: Floats, positive: Floats, negative: Floats, objective: Objective) -> Floor:
+    """The best floor; among equals the one in the widest gap between scores, then the lowest."""
+    positive, negative = np.sort(positive), np.sort(negative)
+    sensitivity, specificity = rates(floors, positive, negative)
+    goodness = objective.goodness(sensitivity, specificity)
+    best = np.flatnonzero(goodness >= goodness.max() - 1e-12)
+    if len(best) > 1:
+        room = _room(floors[best], np.sort(np.concatenate([positive, negative])))
+        best = best[[int(np.argmax(room))]]
+    at = int(best[0])
+    return Floor(float(floors[at]), float(sensitivity[at]), float(specificity[at]))
+
+
+def _room(floors: Floats, scores: Floats) -> Floats:
+    """How far each floor is from the nearest score, in units of the scores."""
+    finite = scores[np.isfinite(scores)]
+    if not len(finite):
+        return np.zeros(len(floors))
+    after = np.clip(np.searchsorted(finite, floors), 0, len(finite) - 1)
+    before = np.clip(after - 1, 0, len(finite) - 1)
+    return np.minimum(np.abs(finite[after] - floors), np.abs(finite[before] - floors))
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What other samples of the same size would have given: 95 % intervals of the floor and of J, and the mean error;
+    J and error on the cases that a sample left out."""
+
+    floor: tuple[float, float]
+    youden_j: tuple[float, float]
+    error_rate: float
+
+
+def resample(
+    positive: Floats,
+    negative: Floats,
+    objective: Objective,
+    *,
+    floors: Floats | None = None,
+    rounds: int = 500,
+    seed: int = 0,
+) -> Resampled | None:
+    """Pick a floor on bootstrap samples, test each on the cases that its sample left out.
+
+    ``error_rate`` is the mean of one less the balanced accuracy there. ``None`` when samples are too small to leave
+    anything out.
+    """
+    rng = np.random.default_rng(seed)
+    chosen, js = [], []
+    for _ in range(rounds):
+        rows, columns = (rng.integers(0, len(sample), len(sample)) for sample in (positive, negative))
+        out_positive = np.delete(positive, np.unique(rows))
+        out_negative = np.delete(negative, np.unique(columns))
+        drawn = np.sort(positive[rows]), np.sort(negative[columns])
+        grid = candidate_floors(np.concatenate(drawn)) if floors is None else floors
+        floor = pick(grid, *drawn, objective)
+        chosen.append(floor.min_score)
+        if len(out_positive) and len(out_negative):
+            kept, refused = rates(np.array([floor.min_score]), np.sort(out_positive), np.sort(out_negative))
+            js.append(float(kept[0] + refused[0]) - 1)
+    if not js:
+        return None
+    return Resampled(_interval(chosen), _interval(js), (1 - float(np.mean(js))) / 2)
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    low, high = np.quantile(np.asarray(values), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """How often a positive scores above a negative; ties count half. ``None`` without both.
+
+    >>> auroc([3, 2], [1, 2])
+    0.875
+    """
+    if not len(positive) or not len(negative):
+        return None
+    up, down = np.sort(np.asarray(positive, dtype=float)), np.sort(np.asarray(negative, dtype=float))
+    below = np.searchsorted(down, up, side="left").sum()
+    below_or_equal = np.searchsorted(down, up, side="right").sum()
+    return float(below + below_or_equal) / (2 * len(up) * len(down))

@@ -1,0 +1,312 @@
+"""Floors from labelled cases and from probes, and what they are kept as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ir
+from ir.errors import InvalidInput
+from ir.eval import (
+    DiscoveryCase,
+    MinScoreCalibration,
+    abstention_report,
+    auroc,
+    calibrate_from_probes,
+    calibrate_min_score,
+    gold_removed_report,
+    load_calibration,
+    probability_at,
+    probe_queries,
+)
+from ir.eval.curves import isotonic, isotonic_curve, share_below_curve
+from ir.eval.floors import Objective, candidate_floors, pick, rates, resample
+from ir.index import Corpus
+
+MODES = ("dense", "lexical", "hybrid")
+OWN = {
+    "tea": "green tea leaves",
+    "bread": "knead bread dough",
+    "bike": "flat bike tyre",
+    "rose": "prune rose bush",
+    "chess": "chess queen pawn",
+}
+
+
+@pytest.fixture
+def cases(off_topic: tuple[str, ...]) -> list[DiscoveryCase]:
+    return [*(DiscoveryCase(q, g) for g, q in OWN.items()), *(DiscoveryCase(q) for q in off_topic)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_separable_corpus_gets_a_floor_between(corpus: Corpus, cases: list[DiscoveryCase], mode: str) -> None:
+    found = calibrate_min_score(corpus, cases, mode=mode)
+    assert found.min_score is not None
+    assert (found.sensitivity, found.specificity, found.youden_j) == (1.0, 1.0, 1.0)
+    assert found.balanced_accuracy == 1.0
+    assert found.separable
+    assert (found.n_positive, found.n_abstention, found.n_retrieval_miss) == (5, 4, 0)
+    assert found.min_score <= found.positive_scores["min"]
+    assert found.min_score > found.abstention_scores.get("max", float("-inf"))
+    assert (found.reason, found.kind, found.mode, found.embedder_id) == ("calibrated", "labelled", mode, "words")
+    assert found.signal == ("lexical" if mode == "lexical" else "dense")
+    assert any(row["min_score"] == found.min_score for row in found.grid)
+
+
+def test_the_floor_is_on_the_raw_score_whatever_the_fusion(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    floors = {
+        fusion: calibrate_min_score(corpus, cases, mode="hybrid", fusion=fusion) for fusion in ("rrf", "blend", "dbsf")
+    }
+    dense = calibrate_min_score(corpus, cases, mode="dense")
+    for fusion, found in floors.items():
+        assert found.min_score == pytest.approx(dense.min_score)
+        assert found.fusion == fusion
+
+
+def test_cases_that_retrieval_missed_are_left_aside(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    found = calibrate_min_score(corpus, [*cases, DiscoveryCase("green tea", "absent")])
+    assert (found.n_positive, found.n_retrieval_miss) == (5, 1)
+
+
+def test_one_kind_of_case_gives_no_floor(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    reasons = [
+        calibrate_min_score(corpus, part, persist=True).reason
+        for part in (cases[:5], cases[5:], [], [DiscoveryCase("green tea", "absent")])
+    ]
+    assert reasons == ["no_abstention_cases", "no_positive_cases", "no_cases", "no_cases"]
+    assert load_calibration(corpus, "hybrid") is None
+    with pytest.raises(InvalidInput, match="no_cases"):
+        calibrate_min_score(corpus, []).save(corpus)
+
+
+def test_a_kept_calibration_is_loaded_and_used_by_discover(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    made = calibrate_min_score(corpus, cases, persist=True)
+    assert load_calibration(corpus, "hybrid") == made
+    assert load_calibration(corpus, "dense") is None
+    assert load_calibration(corpus, "hybrid", rerank="other") is None
+    refused = ir.discover(corpus, "mortgage interest rates", min_score="auto")
+    accepted = ir.discover(corpus, "green tea leaves", min_score="auto")
+    assert refused.abstained
+    assert not accepted.abstained
+
+
+def test_the_record_has_the_agreed_keys_and_survives_json(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    made = calibrate_min_score(corpus, cases, max_loss=0.2)
+    record = json.loads(json.dumps(made.to_dict()))
+    keys = {"min_score", "signal", "mode", "fusion", "embedder_id", "rerank", "kind", "error_rate", "curve"}
+    assert keys <= set(record)
+    assert MinScoreCalibration.from_dict(record) == made
+    assert MinScoreCalibration.from_dict({"min_score": 0.4, "unheard_of": 1}).min_score == 0.4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sensitivity_weight": 2},
+        {"max_loss": 1.0},
+        {"max_loss": -0.1},
+        {"floor_grid": []},
+        {"floor_grid": [float("nan")]},
+        {"mode": "psychic"},
+        {"persist": True, "rerank": lambda query, segments: [0.0 for _ in segments]},
+        {"persist": True, "surface_weights": {"document": 0.5}},
+    ],
+)
+def test_bad_options_are_refused(corpus: Corpus, cases: list[DiscoveryCase], options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        calibrate_min_score(corpus, cases, **options)
+
+
+def test_a_given_grid_is_the_only_choice(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    found = calibrate_min_score(corpus, cases, floor_grid=[0.9, 0.0])
+    assert found.min_score in (0.0, 0.9)
+    assert len(found.grid) == 2
+
+
+# --- choosing a floor --------------------------------------------------------------------------------------------
+
+scores = st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=25)
+
+
+@given(scores, scores)
+def test_no_floor_beats_the_chosen_one(positive: list[float], negative: list[float]) -> None:
+    up, down = np.sort(positive), np.sort(negative)
+    grid = candidate_floors(np.concatenate([up, down]))
+    best = pick(grid, up, down, Objective())
+    everywhere = np.concatenate([grid, up, down, np.linspace(-6, 6, 50)])
+    kept, refused = rates(everywhere, up, down)
+    assert best.youden_j >= (kept + refused - 1).max() - 1e-9
+    assert best.sensitivity == pytest.approx(np.mean(up >= best.min_score))
+    assert best.specificity == pytest.approx(np.mean(down < best.min_score))
+
+
+@given(scores, scores, st.floats(0, 0.9))
+def test_a_stated_loss_is_kept_to(positive: list[float], negative: list[float], loss: float) -> None:
+    up, down = np.asarray(positive), np.asarray(negative)
+    best = pick(candidate_floors(np.concatenate([up, down])), up, down, Objective(max_loss=loss))
+    assert np.mean(up < best.min_score) <= loss + 1e-9
+
+
+def test_more_loss_allowed_refuses_more() -> None:
+    rng = np.random.default_rng(1)
+    up, down = rng.normal(0.6, 0.1, 300), rng.normal(0.4, 0.1, 300)
+    grid = candidate_floors(np.concatenate([up, down]))
+    refused = [pick(grid, up, down, Objective(max_loss=loss)).specificity for loss in (0.0, 0.05, 0.2, 0.5)]
+    assert refused == sorted(refused)
+    assert refused[0] < refused[-1]
+
+
+def test_the_interval_holds_the_true_separation_and_error() -> None:
+    rng = np.random.default_rng(2)
+    up, down = rng.normal(1.0, 1.0, 400), rng.normal(-1.0, 1.0, 400)
+    spread = resample(up, down, Objective(), rounds=200, seed=3)
+    assert spread is not None
+    assert spread.youden_j[0] < 0.683 < spread.youden_j[1]
+    assert spread.floor[0] < 0.05
+    assert spread.floor[1] > -0.05
+    assert spread.error_rate == pytest.approx(0.1587, abs=0.03)
+    assert resample(up, down, Objective(), rounds=200, seed=3) == spread
+
+
+def test_auroc_counts_ties_half() -> None:
+    assert auroc([1, 2], [0, 0]) == 1.0
+    assert auroc([1, 1], [1, 1]) == 0.5
+    assert auroc([], [1]) is None
+
+
+# --- curves ------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 3)), min_size=1, max_size=30))
+def test_isotonic_rises_and_keeps_the_weighted_sum(points: list[tuple[float, float]]) -> None:
+    values, weights = [v for v, _ in points], [w for _, w in points]
+    fitted = isotonic(values, weights)
+    assert all(a <= b + 1e-12 for a, b in pairwise(fitted))
+    assert np.dot(fitted, weights) == pytest.approx(np.dot(values, weights))
+
+
+@given(scores, scores)
+def test_a_curve_rises_and_never_claims_certainty(positive: list[float], negative: list[float]) -> None:
+    curve = isotonic_curve(positive, negative)
+    xs, ps = [x for x, _ in curve], [p for _, p in curve]
+    assert xs == sorted(xs)
+    assert ps == sorted(ps)
+    assert all(0 < p < 1 for p in ps)
+
+
+def test_a_curve_follows_the_odds() -> None:
+    rng = np.random.default_rng(5)
+    curve = isotonic_curve(rng.normal(1, 1, 4000).tolist(), rng.normal(-1, 1, 400).tolist())
+    for score in (-1.0, 0.0, 1.0):
+        assert probability_at(curve, score) == pytest.approx(1 / (1 + np.exp(-2 * score)), abs=0.08)
+
+
+def test_share_below() -> None:
+    curve = share_below_curve([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert probability_at(curve, 0.0) == 0.0
+    assert probability_at(curve, 3.0) == 0.5
+    assert probability_at(curve, 9.0) == 1.0
+    assert share_below_curve([]) == []
+
+
+# --- probes ------------------------------------------------------------------------------------------------------
+
+
+def test_the_probes_are_many_and_differ() -> None:
+    probes = probe_queries()
+    assert 250 <= len(probes) <= 400
+    assert len({probe.lower() for probe in probes}) == len(probes)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_probes_give_a_floor_that_refuses_their_percentile(corpus: Corpus, mode: str) -> None:
+    found = calibrate_from_probes(corpus, mode=mode, persist=True)
+    assert found.kind == "probes"
+    assert found.min_score is not None
+    assert found.error_rate is not None
+    assert found.error_rate <= 0.3 + 1e-9
+    assert found.specificity == pytest.approx(1 - found.error_rate)
+    assert (found.sensitivity, found.youden_j) == (None, None)
+    assert found.n_abstention == len(probe_queries())
+    assert [p for _, p in found.curve] == sorted(p for _, p in found.curve)
+    assert load_calibration(corpus, mode) == found
+    assert "probe" in found.to_dict()["curve_meaning"]
+
+
+def test_a_minority_of_on_topic_probes_moves_the_floor_little(corpus: Corpus) -> None:
+    off = [f"unheard {'x' * (5 + n % 40)} words" for n in range(200)]
+    on = list(OWN.values()) * 8
+    clean = calibrate_from_probes(corpus, mode="dense", probes=off).min_score
+    mixed = calibrate_from_probes(corpus, mode="dense", probes=[*off, *on]).min_score
+    lowest_own = min(calibrate_min_score(corpus, [DiscoveryCase(q, g)]).positive_scores["min"] for g, q in OWN.items())
+    assert clean is not None
+    assert mixed is not None
+    assert abs(mixed - clean) < 0.1 * (lowest_own - clean)
+
+
+def test_equal_scores_do_not_let_all_probes_in(corpus: Corpus) -> None:
+    found = calibrate_from_probes(corpus, mode="dense", probes=["quite unheard of"] * 30)
+    assert found.error_rate == 0.0
+
+
+def test_an_empty_corpus_gives_no_floor(make_corpus: Callable[..., Corpus]) -> None:
+    found = calibrate_from_probes(make_corpus({"a": "some text"}), mode="lexical", probes=["zzz"] * 20)
+    assert (found.min_score, found.reason) == (None, "no_hits")
+
+
+@pytest.mark.parametrize("options", [{"percentile": 0}, {"percentile": 100}, {"probes": ["few"]}])
+def test_bad_probe_options_are_refused(corpus: Corpus, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        calibrate_from_probes(corpus, **options)
+
+
+# --- abstention reports ------------------------------------------------------------------------------------------
+
+
+def test_abstention_report_counts_both_kinds(
+    corpus: Corpus, cases: list[DiscoveryCase], off_topic: tuple[str, ...]
+) -> None:
+    made = calibrate_min_score(corpus, cases, persist=True)
+    for floor in (made, "auto", made.min_score):
+        report = abstention_report(corpus, list(OWN.values()), off_topic, floor)  # type: ignore[arg-type]
+        assert (report.sensitivity, report.specificity, report.youden_j, report.auroc) == (1.0, 1.0, 1.0, 1.0)
+    nothing_refused = abstention_report(corpus, list(OWN.values()), off_topic, -1.0)
+    assert (nothing_refused.sensitivity, nothing_refused.specificity, nothing_refused.youden_j) == (1.0, 0.0, 0.0)
+    assert json.loads(json.dumps(nothing_refused.to_dict()))["n_foreign"] == len(off_topic)
+    assert "off topic" in nothing_refused.table()
+
+
+def test_abstention_report_needs_both_kinds_and_a_floor(corpus: Corpus, off_topic: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput, match="both kinds"):
+        abstention_report(corpus, [], off_topic, 0.1)
+    with pytest.raises(InvalidInput, match="No calibration"):
+        abstention_report(corpus, ["green tea"], off_topic)
+    with pytest.raises(InvalidInput, match="'auto'"):
+        abstention_report(corpus, ["green tea"], off_topic, "high")
+
+
+def test_gold_removed_reads_signals_with_and_without_the_answer(
+    make_corpus: Callable[..., Corpus], cases: list[DiscoveryCase]
+) -> None:
+    # Every document has a twin, so taking one away changes the best score of nothing.
+    twins = {f"{name}{n}": f"{text} leaves dough" for name, text in OWN.items() for n in (1, 2)}
+    twin_cases = [DiscoveryCase(query, f"{name}1") for name, query in OWN.items()]
+    report = gold_removed_report(make_corpus(twins), [*twin_cases, *cases[5:]])
+    assert report.auroc["dense top"] == pytest.approx(0.5)
+    assert (report.n_queries, report.n_skipped) == (5, 4)
+    assert "missing answer" in report.table()
+    assert json.loads(json.dumps(report.to_dict()))["n_queries"] == 5
+
+
+def test_gold_removed_sees_a_lone_answer_go(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    report = gold_removed_report(corpus, cases)
+    assert report.auroc["dense top"] == 1.0
+    assert report.best is not None
+    assert report.best[1] == 1.0
