@@ -20,7 +20,7 @@ from ir.index.spool import Spool
 from ir.index.writer import Writer
 from ir.protocols import EdgeExtractor, Store
 
-__all__ = ["build"]
+__all__ = ["build", "version_of"]
 
 
 def build(
@@ -59,7 +59,7 @@ def build(
         job.run(full=full)
     report = job.report
     report.records = len(store)
-    report.version = _version(store)
+    report.version = version_of(store)
     report.seconds = time.perf_counter() - began
     return Corpus(source.name, store, recipe.embedder, recipe.target.embedder_id, report)
 
@@ -197,7 +197,8 @@ class _Job:
         self.store.set_config({**settings, "language": self.recipe.language})
 
 
-def _version(store: Any) -> str:
+def version_of(store: Any) -> str:
+    """The version of a corpus; asked of a snapshot only where the store itself does not say."""
     version = getattr(store, "version", None)
     if version is not None:
         return str(version)

@@ -103,14 +103,16 @@ class Scan:
             if known and known.current and stat is not None and stat == known.stat and not self.every:
                 self.unchanged.append(artifact_id)
                 continue
-            item = self._read(artifact_id, stat, known)
-            if item is None:
+            read = self._read(artifact_id)
+            if read is None:
                 continue
-            if not item.changed:
+            raw, version = read
+            changed = known is None or not known.current or known.version != version
+            if not changed:
                 self.unchanged.append(artifact_id)
-                if not self.every and stat == (known.stat if known else None):
+                if not self.every and known is not None and stat == known.stat:
                     continue
-            yield item
+            yield Item(artifact_id, raw, version, stat, known, changed)
         skipped = getattr(scope, "skipped", None) or getattr(self.source, "skipped", None)
         if callable(skipped):
             self.skipped += [Problem(str(problem.id), str(problem.reason)) for problem in skipped()]
@@ -133,19 +135,17 @@ class Scan:
         self.seen.add(artifact_id)
         return True
 
-    def _read(self, artifact_id: str, stat: str | None, known: Known | None) -> Item | None:
+    def _read(self, artifact_id: str) -> tuple[Any, str] | None:
         try:
             raw = self.source.scope[artifact_id]
         except Exception as error:
             self.skipped.append(Problem(artifact_id, f"cannot be read: {reason(error)}"))
             return None
         try:
-            version = str(self.source.change_signal(artifact_id, raw))
+            return raw, str(self.source.change_signal(artifact_id, raw))
         except Exception as error:
             self.failed.append(Problem(artifact_id, f"its change signal failed: {reason(error)}"))
             return None
-        changed = known is None or not known.current or known.version != version
-        return Item(artifact_id, raw, version, stat, known, changed)
 
 
 def stat_signal_of(source: Any) -> Callable[[str], str | None] | None:

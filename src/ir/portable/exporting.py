@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from ir.errors import CorpusBusy, StoreUnwritable
+from ir.index.builder import version_of
 from ir.index.progress import Listener, Ticker
 from ir.portable.manifest import FORMAT, MANIFEST, Member, Transfer
 from ir.protocols import Store
@@ -85,7 +86,7 @@ class _Archive:
 
 
 def _write(store: Store, archive: _Archive, progress: Listener | None) -> Transfer:
-    version = _version(store)
+    version = version_of(store)
     config = store.get_config()
     record_ids = sorted(store.record_ids())
     archive.whole("config.json", config)
@@ -99,7 +100,7 @@ def _write(store: Store, archive: _Archive, progress: Listener | None) -> Transf
     ledger = ([key, entry] for key, entry in sorted(store.ledger_items()))
     artifacts = archive.lines("ledger.jsonl", ledger)
     links = archive.lines("links.jsonl", ([artifact_id, edges] for artifact_id, edges in sorted(store.link_items())))
-    if _version(store) != version:
+    if version_of(store) != version:
         raise _Changed
     counts = Transfer(str(config.get("name", "")), records, artifacts, links)
     members = {name: member._asdict() for name, member in archive.members.items()}
@@ -153,8 +154,3 @@ def _aside(target: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             Path(name).unlink()
         raise
-
-
-def _version(store: Store) -> str:
-    with store.snapshot() as snapshot:
-        return snapshot.version
