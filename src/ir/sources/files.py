@@ -1,0 +1,174 @@
+"""A folder of files as a mapping that reads each file when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ir.errors import InvalidInput, SourceError
+from ir.sources.decode import BINARY_SUFFIXES, NotText
+from ir.sources.formats import format_of, missing_extra, parse
+from ir.sources.skipped import Skipped
+from ir.sources.walk import Found, displayable, walk
+
+__all__ = ["MARKDOWN_FILES", "MAX_BYTES", "FileScope"]
+
+MARKDOWN_FILES = r".*\.md$"
+MAX_BYTES = 10_000_000
+# A file changed again within the clock's grain would keep its stamp, so a young stamp proves nothing.
+_RACY_NS = 2_000_000_000
+
+
+class FileScope(Mapping[str, dict[str, Any]]):
+    """The files of a folder: relative POSIX path → ``{"text", "path", "format", …}``.
+
+    Iterating walks the folder anew. ``pattern`` is a regular expression searched for in the relative path; ``None``
+    takes every text file. Ignore files are honoured, hidden files left out unless ``hidden``, and links never lead
+    out of the root. A file that cannot be used is named in :meth:`skipped`; asking for it is a ``KeyError``.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        *,
+        pattern: str | None = MARKDOWN_FILES,
+        exclude: Callable[[str], bool] | None = None,
+        hidden: bool = False,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.root = Path(root).expanduser()
+        try:
+            self._pattern = None if pattern is None else re.compile(pattern)
+        except re.error as error:
+            raise InvalidInput(f"The pattern {pattern!r} is not a regular expression: {error}.") from error
+        self._exclude = exclude
+        self._hidden = hidden
+        self._max_bytes = max_bytes
+        self._found: dict[str, Found] | None = None
+        self._skipped: dict[str, str] = {}
+        self._check_root()
+
+    def __iter__(self) -> Iterator[str]:
+        self._scan()
+        return iter(list(self._known()))
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._known()
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        found = self._known().get(key)
+        if found is None:
+            # It may have come since the last walk.
+            self._scan()
+            found = self._known()[key]
+        try:
+            data = _read(found, self.root, self._max_bytes)
+            raw, problem = parse(format_of(key), data)
+        except FileNotFoundError:
+            raise KeyError(key) from None
+        except (NotText, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            self._skipped[key] = f"cannot be read: {reason}" if reason else str(error)
+            raise KeyError(key) from None
+        self._skipped.pop(key, None)
+        if problem:
+            self._skipped[f"{key} (front matter)"] = f"{problem}; the text is kept whole"
+        raw.update(path=displayable(str(Path(found.path).absolute())), format=format_of(key))
+        return raw
+
+    def stat_signal(self, key: str) -> str | None:
+        """Size and time of change as of the last walk, or ``None`` if they cannot be relied on."""
+        found = self._known().get(key)
+        if found is None or abs(time.time_ns() - found.mtime_ns) < _RACY_NS:
+            return None
+        return f"{found.size}:{found.mtime_ns}"
+
+    def skipped(self) -> list[Skipped]:
+        """What the last walk and the reads since could not use, and why."""
+        self._known()
+        return [Skipped(key, reason) for key, reason in sorted(self._skipped.items())]
+
+    def enter(self, folder: str) -> bool:
+        """Whether a folder is walked; subclasses narrow it."""
+        return bool(folder)
+
+    def wanted(self, path: str) -> bool:
+        """Whether a file belongs to the corpus by its name."""
+        if self._pattern is not None and not self._pattern.search(path):
+            return False
+        return self._exclude is None or not self._exclude(path)
+
+    def _known(self) -> dict[str, Found]:
+        if self._found is None:
+            self._scan()
+        return self._found or {}
+
+    def _scan(self) -> None:
+        self._check_root()
+        problems: dict[str, str] = {}
+        found = {}
+        for item in self._candidates(problems):
+            reason = self._unusable(item)
+            if reason is None and item.id in found:
+                reason = "another file has the same name once it is written as text"
+            if reason is None:
+                found[item.id] = item
+            else:
+                problems[item.id] = reason
+        # What a read found out stays known until the file is read again.
+        kept = {key: reason for key, reason in self._skipped.items() if key in found}
+        self._found, self._skipped = found, {**kept, **problems}
+
+    def _candidates(self, problems: dict[str, str]) -> Iterator[Found]:
+        if self.root.is_file():
+            info = self.root.stat()
+            yield Found(displayable(self.root.name), os.fspath(self.root), info.st_size, info.st_mtime_ns)
+            return
+
+        def skip(path: str, reason: str) -> None:
+            if path.endswith("/") or self.wanted(path):
+                problems[path] = reason
+
+        for item in walk(self.root, hidden=self._hidden, enter=self.enter, skip=skip):
+            if self.wanted(item.id):
+                yield item
+
+    def _unusable(self, item: Found) -> str | None:
+        if item.size > self._max_bytes:
+            return f"larger than {self._max_bytes:,} bytes ({item.size:,})"
+        kind = format_of(item.id)
+        if kind in BINARY_SUFFIXES:
+            return f"binary file (.{kind})"
+        extra = missing_extra(kind)
+        return f"needs the extra {extra!r}: pip install 'ir-substrate[{extra}]'" if extra else None
+
+    def _check_root(self) -> None:
+        if not self.root.exists():
+            raise SourceError(
+                f"There is no file or folder {str(self.root)!r}.",
+                remedy="Check the path; a corpus keeps what it holds until it is built from a folder that exists.",
+            )
+
+
+def _read(found: Found, root: Path, limit: int) -> bytes:
+    """The bytes of a regular file. Neither a pipe put in its place nor a link out of the root is opened."""
+    if Path(found.path).is_symlink() and root.is_dir():
+        real_root = os.path.realpath(root)
+        if os.path.commonpath([os.path.realpath(found.path), real_root]) != real_root:
+            raise NotText("link leads out of the folder")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(found.path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise NotText("not a regular file")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise NotText(f"larger than {limit:,} bytes")
+    return data

@@ -1,0 +1,60 @@
+"""A file's bytes to a raw item: text, with the fields and places that its format knows."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import PurePosixPath
+from typing import Any
+
+from ir.sources.decode import decode_text
+from ir.sources.frontmatter import split_front_matter
+
+__all__ = ["format_of", "missing_extra", "parse"]
+
+_MARKDOWN = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "mkd": "markdown"}
+_HTML = {"html": "html", "htm": "html", "xhtml": "html"}
+_FORMATS = {**_MARKDOWN, **_HTML, "pdf": "pdf"}
+#: Formats that need an optional package: its import name and its extra.
+_EXTRAS = {"html": ("bs4", "html"), "pdf": ("pypdf", "pdf")}
+
+
+def format_of(name: str) -> str:
+    """The format of a file by its name: ``markdown``, ``html``, ``pdf``, else the suffix, else ``text``.
+
+    >>> format_of("a/B.MD"), format_of("x.py"), format_of("Makefile")
+    ('markdown', 'py', 'text')
+    """
+    suffix = PurePosixPath(name).suffix[1:].lower()
+    return _FORMATS.get(suffix, suffix or "text")
+
+
+def missing_extra(format: str) -> str | None:
+    """The extra that a format needs and that is not installed."""
+    if format not in _EXTRAS:
+        return None
+    package, extra = _EXTRAS[format]
+    return None if importlib.util.find_spec(package) else extra
+
+
+def parse(format: str, data: bytes) -> tuple[dict[str, Any], str | None]:
+    """The raw item of a file's bytes, and a problem that left its text usable.
+
+    Keys that start with ``_`` are for strategies: the file's line on which the text starts (``None`` if the text is
+    not that of the file), and the offsets of pages. Raises :class:`ir.sources.decode.NotText`.
+    """
+    if format == "pdf":
+        from ir.sources.pdf import pdf_text
+
+        text, pages, title = pdf_text(data)
+        return {"text": text, "_pages": pages, "_first_line": None, **({"title": title} if title else {})}, None
+    text = decode_text(data)
+    if format == "html":
+        from ir.sources.html import html_text
+
+        text, title = html_text(text)
+        return {"text": text, "_first_line": None, **({"title": title} if title else {})}, None
+    if format == "markdown":
+        front = split_front_matter(text)
+        fields = {key: value for key, value in front.fields.items() if not key.startswith("_")}
+        return {**fields, "text": front.body, "_first_line": front.first_line}, front.problem
+    return {"text": text}, None

@@ -1,0 +1,115 @@
+"""Every file below a folder that is not ignored, hidden or outside of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ir.errors import SourceError
+from ir.sources.ignore import IgnoreRules
+
+__all__ = ["Found", "displayable", "walk"]
+
+_NEVER = """
+    .git .hg .svn .bzr .jj node_modules __pycache__ .venv .tox .nox .mypy_cache .pytest_cache .ruff_cache
+    .hypothesis .ipynb_checkpoints .eggs .idea .vs .gradle .terraform .DS_Store
+"""
+#: Folders that hold no one's writing, whatever the ignore files say.
+NEVER = frozenset(_NEVER.split())
+
+
+class Found(NamedTuple):
+    """A regular file: its id (relative, POSIX), its path, and what a cheap change test needs."""
+
+    id: str
+    path: str
+    size: int
+    mtime_ns: int
+
+
+def displayable(name: str) -> str:
+    """A file name as text that can be stored: bytes that are not UTF-8 are written as ``\\xNN``."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def walk(
+    root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip: Callable[[str, str], None]
+) -> Iterator[Found]:
+    """The files below ``root`` in order of their names, folder by folder; ``skip(id, reason)`` hears what is wrong.
+
+    Links are followed to files inside the root only. A link to a folder is never followed: inside the root that
+    folder is walked under its own name.
+    """
+    real_root = os.path.realpath(root)
+    pending: list[tuple[str, str, IgnoreRules]] = [(os.fspath(root), "", IgnoreRules.above_root(Path(real_root)))]
+    while pending:
+        folder, prefix, rules = pending.pop()
+        entries = _entries(folder, prefix, skip)
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        rules = rules.inside(Path(folder), prefix, (entry.name for entry in entries))
+        below = []
+        for entry in entries:
+            name = entry.name
+            if name in NEVER or (not hidden and name.startswith(".")):
+                continue
+            path = prefix + name
+            if _is_folder(entry):
+                if not rules.ignores(path, folder=True) and (enter is None or enter(path)):
+                    below.append((entry.path, f"{path}/", rules))
+            elif not rules.ignores(path, folder=False):
+                found = _file(entry, path, real_root, skip)
+                if found is not None:
+                    yield found
+        pending.extend(reversed(below))
+
+
+def _entries(folder: str, prefix: str, skip: Callable[[str, str], None]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listing:
+            return sorted(listing, key=lambda entry: entry.name)
+    except FileNotFoundError as error:
+        if prefix:
+            return []
+        raise SourceError(f"There is no folder {folder!r}.", remedy="Check the path.") from error
+    except OSError as error:
+        if prefix:
+            skip(displayable(prefix), f"folder cannot be read: {error.strerror}")
+            return []
+        raise SourceError(
+            f"The folder {folder!r} cannot be read: {error.strerror}.", remedy="Check its permissions."
+        ) from error
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Callable[[str, str], None]) -> Found | None:
+    name = displayable(path)
+    try:
+        info = entry.stat()
+        if entry.is_symlink():
+            if stat.S_ISDIR(info.st_mode):
+                return None
+            target = os.path.realpath(entry.path)
+            if os.path.commonpath([target, real_root]) != real_root:
+                skip(name, "link leads out of the folder")
+                return None
+    except FileNotFoundError:
+        if entry.is_symlink():
+            skip(name, "link leads nowhere")
+        return None
+    except OSError as error:
+        skip(name, f"cannot be read: {error.strerror}")
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        skip(name, "not a regular file")
+        return None
+    return Found(name, entry.path, info.st_size, info.st_mtime_ns)
