@@ -76,7 +76,7 @@ def _is_ordinal(hit: SearchHit, score: float, meta: Mapping[str, Any]) -> bool:
     if "fusion" not in meta:
         # The list was cut or copied, so how it was fused is known only by what reciprocal ranks add up to.
         ranks = [channel.get("rank") for channel in hit.channels.values()]
-        return abs(sum(1.0 / (DFLT_RRF_K + rank) for rank in ranks if rank) - score) < 1e-9
+        return abs(sum(1.0 / (DFLT_RRF_K + int(rank)) for rank in ranks if rank) - score) < 1e-9
     reranked = bool(meta.get("reranked")) and "reranker" not in meta.get("degraded", ())
     fusion: object = meta["fusion"]
     return not reranked and fusion in ORDINAL_FUSIONS
