@@ -52,7 +52,12 @@ def test_without_a_model_the_conservative_rule_decides(caplog: pytest.LogCapture
 
 def test_only_the_first_candidates_are_shown() -> None:
     shown: list[str] = []
-    selector = make_llm_selector("q", max_candidates=1, chooser=lambda **asked: shown.append(asked["candidates"]) or [])
+
+    def chooser(*, query: str, candidates: str) -> list[str]:
+        shown.append(candidates)
+        return []
+
+    selector = make_llm_selector("q", max_candidates=1, chooser=chooser)
     selector(HITS)
     assert shown == ["- a: tea and water"]
     assert make_llm_selector("q", chooser=failing)([]) == []

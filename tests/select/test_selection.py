@@ -186,7 +186,7 @@ finite = st.floats(-10, 10, allow_nan=False)
 def hit_lists(draw: st.DrawFn) -> list[SearchHit]:
     hits = []
     for place in range(draw(st.integers(0, 12))):
-        channels = {}
+        channels: dict[str, dict[str, Any]] = {}
         if draw(st.booleans()):
             channels = {
                 "dense": {"rank": place + 1, "score": draw(st.floats(-1, 1))},
