@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ir.base import Record, ledger_key
 from ir.errors import CorpusBusy, CorpusCorrupt, FormatMismatch, InvalidInput, IrError, StoreUnwritable
 from ir.index.progress import Progress
-from ir.portable import export_corpus, import_corpus
+from ir.portable import export_corpus, import_corpus, peek
 from ir.store import CorpusStore
 
 Edit = Callable[[dict[str, bytes]], None]
@@ -98,6 +98,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     counts = export_corpus(store, tmp_path / "new" / "small.ir", progress=seen.append)
     other = CorpusStore.memory()
     assert import_corpus(tmp_path / "new" / "small.ir", other, progress=seen.append) == counts == ("small", 7, 7, 7)
+    assert peek(tmp_path / "new" / "small.ir") == counts
     assert contents(other) == contents(store)
     assert Progress("export", 7, 7) in seen
     assert Progress("import", 7, 7) in seen

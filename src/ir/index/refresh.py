@@ -11,7 +11,7 @@ from ir.errors import CorpusBusy, CorpusNotBuilt, EmbedderError, IrError, StoreU
 from ir.index.builder import build
 from ir.index.embedder import CUSTOM
 from ir.index.opening import open_store
-from ir.index.scan import stat_signal_of
+from ir.index.scan import ledger_rows, stat_signal_of
 
 if TYPE_CHECKING:
     from ir.store import CorpusStore
@@ -66,42 +66,55 @@ def _refresh(source: Any, store: CorpusStore, scan_ms: float, max_changed: int) 
     if folder is not None and not os.access(folder, os.W_OK):
         return RefreshOutcome(reason="The corpus is in a read-only folder and is used as it is.")
     try:
-        changed = _count_changed(source, store, time.monotonic() + scan_ms / 1000, max_changed)
+        changed, unsure = _compare(source, store, time.monotonic() + scan_ms / 1000, max_changed)
     except _OverBudget:
         return RefreshOutcome(stale=True, reason=f"Looking for changes took more than {scan_ms:g} ms. {remedy}")
     except (IrError, OSError) as error:
         return RefreshOutcome(stale=True, reason=f"The source cannot be read now: {error}")
-    if changed == 0:
+    if changed + unsure == 0:
         return RefreshOutcome(reason="Nothing changed.")
-    if changed > max_changed:
-        return RefreshOutcome(stale=True, reason=f"More than {max_changed} files changed. {remedy}", changed=changed)
+    if changed + unsure > max_changed:
+        what = "changed" if changed > max_changed else "may have changed"
+        return RefreshOutcome(stale=True, reason=f"More than {max_changed} files {what}. {remedy}", changed=changed)
+    return _rebuild(source, store, changed)
+
+
+def _rebuild(source: Any, store: CorpusStore, changed: int) -> RefreshOutcome:
     spec = store.get_config().get("embedder")
     if spec in (None, CUSTOM):
-        return RefreshOutcome(
-            stale=True, reason="It was built with an embedder of your own; rebuild it from Python.", changed=changed
-        )
+        reason = "It was built with an embedder of your own; rebuild it from Python."
+        return RefreshOutcome(stale=changed > 0, reason=reason, changed=changed)
     try:
-        build(source, store=store, embedder=spec)
+        report = build(source, store=store, embedder=spec).report
     except CorpusBusy:
         return RefreshOutcome(stale=True, reason="Another process is building it just now.", changed=changed)
     except (StoreUnwritable, EmbedderError) as error:
         return RefreshOutcome(stale=True, reason=str(error), changed=changed)
-    return RefreshOutcome(refreshed=True, changed=changed)
+    done = len(report.added) + len(report.changed) + len(report.removed) if report else 0
+    return RefreshOutcome(refreshed=done > 0, reason="" if done else "Nothing changed.", changed=done)
 
 
-def _count_changed(source: Any, store: CorpusStore, deadline: float, limit: int) -> int:
-    """How many artifacts were added, changed or removed by their stat; counting ends above ``limit``."""
+def _compare(source: Any, store: CorpusStore, deadline: float, limit: int) -> tuple[int, int]:
+    """How many artifacts came, went or differ by their stat, and of how many that cannot be told.
+
+    Counting ends above ``limit``.
+    """
     stat_of = stat_signal_of(source)
-    held = {entry["artifact_id"]: entry.get("stat") for _, entry in store.ledger_items()}
-    changed = 0
+    held = dict(ledger_rows(store, "artifact_id", "stat"))
+    changed = unsure = 0
     for artifact_id in source.scope:
         if time.monotonic() > deadline:
             raise _OverBudget
-        if artifact_id not in held or stat_of is None or stat_of(artifact_id) != held.pop(artifact_id):
+        if artifact_id not in held:
             changed += 1
-            if changed > limit:
-                return changed
-    return changed + len(held)
+        else:
+            before, now = held.pop(artifact_id), stat_of(artifact_id) if stat_of else None
+            # A file that was written just now, or just before it was indexed, proves nothing by its stat.
+            unsure += before is None or now is None
+            changed += None not in (before, now) and before != now
+        if changed > limit:
+            return changed, unsure
+    return changed + len(held), unsure
 
 
 def _source(name_or_source: Any) -> Any:

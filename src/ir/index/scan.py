@@ -11,7 +11,7 @@ from ir.index.progress import Listener, Ticker
 from ir.index.report import Problem
 from ir.protocols import Store
 
-__all__ = ["Item", "Known", "Scan", "Target", "read_ledger", "reason"]
+__all__ = ["Item", "Known", "Scan", "Target", "ledger_rows", "read_ledger", "reason", "stat_signal_of"]
 
 
 class Target(NamedTuple):
@@ -45,28 +45,28 @@ class Item(NamedTuple):
     changed: bool
 
 
-_FIELDS = ("artifact_id", "version", "stat", "embedder_id", "strategy_id")
-
-
 def read_ledger(store: Store, target: Target) -> dict[str, Known]:
     """The ledger by artifact id, without the long lists of record ids, so that a million entries fit in memory."""
     known = {}
-    for artifact_id, version, stat, embedder_id, strategy_id in _ledger_rows(store):
+    rows = ledger_rows(store, "artifact_id", "version", "stat", "embedder_id", "strategy_id")
+    for artifact_id, version, stat, embedder_id, strategy_id in rows:
         embedded = target.same_model and embedder_id == target.embedder_id
         known[artifact_id] = Known(version, stat, embedded, embedded and strategy_id == target.strategy_id)
     return known
 
 
-def _ledger_rows(store: Any) -> Iterable[tuple[Any, ...]]:
-    """The fields of every entry that a scan needs; a store that can leave out the others saves most of the time."""
+def ledger_rows(store: Any, *names: str) -> Iterable[tuple[Any, ...]]:
+    """Some fields of every entry; a store that can leave out the others by itself saves most of the time."""
     fields = getattr(store, "ledger_fields", None)
     if fields is not None:
-        return fields(*_FIELDS)  # type: ignore[no-any-return]
-    return (tuple([entry.get(name) for name in _FIELDS]) for _, entry in store.ledger_items())
+        return fields(*names)  # type: ignore[no-any-return]
+    return (tuple([entry.get(name) for name in names]) for _, entry in store.ledger_items())
 
 
 def reason(error: Exception) -> str:
     """Why something failed, in one line."""
+    if type(error) is KeyError:
+        return "it is not there any more"
     text = str(error) if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:500]
 
@@ -92,8 +92,9 @@ class Scan:
     def __iter__(self) -> Iterator[Item]:
         """The artifacts that are new or changed. Problems are noted and the artifact passed over."""
         scope, stat_of = self.source.scope, stat_signal_of(self.source)
+        ids = iter(scope)  # first: a folder is walked here, and can then say how long it is without another walk
         ticker = Ticker(self.listener, "scan", _length(scope))
-        for artifact_id in scope:
+        for artifact_id in ids:
             ticker.tick()
             if not self._admit(artifact_id):
                 continue
@@ -113,9 +114,7 @@ class Scan:
                 if not self.every and known is not None and stat == known.stat:
                     continue
             yield Item(artifact_id, raw, version, stat, known, changed)
-        skipped = getattr(scope, "skipped", None) or getattr(self.source, "skipped", None)
-        if callable(skipped):
-            self.skipped += [Problem(str(problem.id), str(problem.reason)) for problem in skipped()]
+        self._hear(getattr(scope, "skipped", None))
         ticker.end()
 
     @property
@@ -135,6 +134,12 @@ class Scan:
         self.seen.add(artifact_id)
         return True
 
+    def _hear(self, tell: Any) -> None:
+        """Take over what the scope itself says it left out; it knows better why than the error it raised."""
+        said = {str(problem.id): str(problem.reason) for problem in tell()} if callable(tell) else {}
+        own = [Problem(problem.id, said.pop(problem.id, problem.reason)) for problem in self.skipped]
+        self.skipped = own + [Problem(*item) for item in said.items()]
+
     def _read(self, artifact_id: str) -> tuple[Any, str] | None:
         try:
             raw = self.source.scope[artifact_id]
@@ -149,9 +154,11 @@ class Scan:
 
 
 def stat_signal_of(source: Any) -> Callable[[str], str | None] | None:
-    """The cheap change test of a source, if it has one."""
-    found = getattr(source, "stat_signal", None) or getattr(source.scope, "stat_signal", None)
-    return found if callable(found) else None
+    """The cheap change test of a source, if it has one; it stands in for the hash of the content and for no other."""
+    from ir.sources import content_hash_signal
+
+    found = getattr(source.scope, "stat_signal", None)
+    return found if callable(found) and source.change_signal is content_hash_signal else None
 
 
 def _length(scope: Any) -> int | None:

@@ -37,12 +37,16 @@ def watch(
     which also works on network folders and for sources that are not folders.
     """
     stop = stop or threading.Event()
+    if store is None:
+        from ir.store import CorpusStore
+
+        store = CorpusStore.local(source.name)
     tell = on_change or (lambda report, error: None)
     rounds = _polled(stop, interval_s) if poll else _notified(source, stop, debounce_ms)
     last_error = ""
     for _ in rounds:
         try:
-            report = build(_again(source), store=store, embedder=embedder).report
+            report = build(source, store=store, embedder=embedder).report
         except (IrError, OSError) as error:
             # Polling meets the same trouble every round: say it once.
             if str(error) != last_error or not poll:
@@ -78,11 +82,3 @@ def _notified(source: Any, stop: threading.Event, debounce_ms: int) -> Iterator[
             return
         if batch:
             yield
-
-
-def _again(source: Any) -> Any:
-    """The source with its listing made anew, where it keeps one."""
-    refreshed = getattr(source.scope, "refresh", None)
-    if callable(refreshed):
-        refreshed()
-    return source

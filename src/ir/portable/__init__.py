@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ir.portable.exporting import export_corpus
-from ir.portable.importing import import_corpus
+from ir.portable.importing import import_corpus, peek
 from ir.portable.manifest import FORMAT, Transfer
 
-__all__ = ["FORMAT", "Transfer", "export_corpus", "import_corpus"]
+__all__ = ["FORMAT", "Transfer", "export_corpus", "import_corpus", "peek"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ from ir.index.progress import Listener, Ticker
 from ir.portable.manifest import LONGEST_LINE, Transfer, corrupt, read_manifest, verify
 from ir.protocols import Store
 
-__all__ = ["import_corpus"]
+__all__ = ["import_corpus", "peek"]
 
 _BATCH = 1000
 
@@ -38,19 +39,35 @@ def import_corpus(
     something already is refused too, unless ``replace``.
     """
     source = Path(path).expanduser()
-    try:
-        archive = zipfile.ZipFile(source)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise InvalidInput(f"Cannot read {source}: {error.strerror or error}.", remedy="Check the path.") from error
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise corrupt(source, str(error)) from error
-    with closing(archive):
-        try:
+    with _opened(source) as archive:
+        with _readable(source):
             manifest = read_manifest(archive, source)
-            verify(archive, manifest["members"], source)
-            return _fill(store, _Reader(archive, source), manifest["counts"], replace, name, progress)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-            raise corrupt(source, str(error)) from error
+            verify(archive, manifest.members, source)
+        return _fill(store, _Reader(archive, source), manifest.counts, replace, name, progress)
+
+
+def peek(path: str | os.PathLike[str]) -> Transfer:
+    """The name and size of the corpus in a portable file, by its manifest alone."""
+    source = Path(path).expanduser()
+    with _opened(source) as archive, _readable(source):
+        return read_manifest(archive, source).counts
+
+
+def _opened(source: Path) -> zipfile.ZipFile:
+    try:
+        with _readable(source):
+            return zipfile.ZipFile(source)
+    except OSError as error:
+        raise InvalidInput(f"Cannot read {source}: {error.strerror or error}.", remedy="Check the path.") from error
+
+
+@contextmanager
+def _readable(source: Path) -> Iterator[None]:
+    """What the zip library says of a damaged file, in our words."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error) as error:
+        raise corrupt(source, str(error)) from error
 
 
 class _Reader:

@@ -6,11 +6,22 @@ import hashlib
 import json
 import zipfile
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from ir.errors import CorpusCorrupt, FormatMismatch
 
-__all__ = ["CONTENTS", "FORMAT", "LONGEST_LINE", "MANIFEST", "Member", "Transfer", "corrupt", "read_manifest", "verify"]
+__all__ = [
+    "CONTENTS",
+    "FORMAT",
+    "LONGEST_LINE",
+    "MANIFEST",
+    "Manifest",
+    "Member",
+    "Transfer",
+    "corrupt",
+    "read_manifest",
+    "verify",
+]
 
 #: Raised when a reader of the old form could not read the new one.
 FORMAT = 1
@@ -38,13 +49,20 @@ class Transfer(NamedTuple):
     links: int
 
 
+class Manifest(NamedTuple):
+    """What a file says of itself."""
+
+    counts: Transfer
+    members: dict[str, Member]
+
+
 def corrupt(path: Path, why: str) -> CorpusCorrupt:
     return CorpusCorrupt(
         f"{path} is not a whole portable corpus: {why}.", remedy="Export it again, or copy the file again."
     )
 
 
-def read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def read_manifest(archive: zipfile.ZipFile, path: Path) -> Manifest:
     """The manifest, after checking that the file has the members that it should, and no other."""
     names = archive.namelist()
     if MANIFEST not in names:
@@ -70,7 +88,7 @@ def read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if sorted(names) != sorted([*CONTENTS, MANIFEST]) or sorted(members) != sorted(CONTENTS):
         strange = sorted({*names, *members} - {*CONTENTS, MANIFEST})
         raise corrupt(path, f"its members are not those of a corpus{f': {strange[0]!r}' if strange else ''}")
-    return {"members": members, "counts": counts}
+    return Manifest(counts, members)
 
 
 def verify(archive: zipfile.ZipFile, members: dict[str, Member], path: Path) -> None:

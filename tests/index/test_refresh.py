@@ -1,0 +1,84 @@
+"""Refreshing before a search: only when it is cheap and possible, and never an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ir.index import build, build_corpus, open_corpus, refresh_if_cheap
+from ir.registry import register
+from ir.sources import CorpusSource
+
+from .conftest import Axes
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nIt says {number}.\n")
+    register("docs", "files", root=str(folder), embedder="light")
+    return folder
+
+
+def test_changes_are_taken_in(docs: Path) -> None:
+    build_corpus("docs")
+    assert refresh_if_cheap("docs").refreshed is False
+    (docs / "new.md").write_text("# Whale\n\nIt sings.\n")
+    (docs / "1.md").unlink()
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale, outcome.changed) == (True, False, 2)
+    assert open_corpus("docs").search("whale", mode="lexical")[0].artifact_id.endswith("new.md")
+
+
+def test_many_changes_are_left_and_said(docs: Path) -> None:
+    build_corpus("docs")
+    for number in range(4):
+        (docs / f"{number}.md").write_text("all new and longer than before")
+    outcome = refresh_if_cheap("docs", max_changed=3)
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "ir build docs" in outcome.reason
+
+
+def test_a_slow_scan_is_given_up(docs: Path) -> None:
+    build_corpus("docs")
+    outcome = refresh_if_cheap("docs", scan_ms=0)
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "took more than 0 ms" in outcome.reason
+
+
+def test_another_build_is_not_waited_for(docs: Path) -> None:
+    build_corpus("docs")
+    (docs / "new.md").write_text("new")
+    with open_corpus("docs").store.transaction():
+        outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "building" in outcome.reason
+
+
+def test_what_cannot_be_refreshed_says_why(docs: Path) -> None:
+    assert "ir build docs" in refresh_if_cheap("docs").reason
+    assert "not registered" in refresh_if_cheap("stranger").reason
+    mapping = CorpusSource.from_mapping({"a": "x"}, name="m", embedder="light")
+    build(mapping)
+    assert "no cheap test" in refresh_if_cheap(mapping).reason
+
+
+def test_an_embedder_of_ones_own_cannot_be_made_here(docs: Path) -> None:
+    build_corpus("docs", embedder=Axes(name="mine"))
+    (docs / "new.md").write_text("new")
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "of your own" in outcome.reason
+
+
+def test_a_read_only_corpus_is_used_as_it_is(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_corpus("docs")
+    (docs / "new.md").write_text("new")
+    # Root may write anywhere, so the answer of the system is given here.
+    monkeypatch.setattr("ir.index.refresh.os.access", lambda path, mode: False)
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale) == (False, False)
+    assert "read-only" in outcome.reason
