@@ -180,3 +180,23 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     assert [worker.wait() for worker in workers] == [0] * 4
     found = VectorCache(path).get("s", [f"{w}-{n}-{i}" for w in range(4) for n in range(20) for i in range(20)])
     assert len(found) == 1600
+
+
+def test_a_killed_writer_leaves_whole_batches(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    code = (
+        "import sys, numpy as np; from pathlib import Path; from ir.embed import VectorCache\n"
+        "cache = VectorCache(Path(sys.argv[1]))\n"
+        "for n in range(10**6):\n"
+        "    cache.put('s', {f'{n}-{i}': np.full(384, n, np.float32) for i in range(50)})\n"
+        "    print(n, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        written = [int(writer.stdout.readline()) for _ in range(5)]
+        writer.kill()
+    cache = VectorCache(path)
+    found = cache.get("s", [f"{n}-{i}" for n in range(1000) for i in range(50)])
+    assert len(found) % 50 == 0
+    assert all(found[f"{n}-{i}"][0] == n for n in written for i in range(50))
+    assert not cache.disabled
