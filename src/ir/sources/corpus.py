@@ -5,16 +5,23 @@ The one module here that knows strategies: it puts a scope and a strategy togeth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ir.protocols import IndexingStrategy
 from ir.sources.files import MARKDOWN_FILES, FileScope
+from ir.sources.loaded import LoadedScope
+from ir.sources.packages import README_CHARS, load_packages
+from ir.sources.records import Fetcher, load_jsonl, load_records
+from ir.sources.reports import ReportScope
+from ir.sources.sessions import CLAUDE_SESSIONS, load_sessions
 from ir.sources.signals import content_hash_signal
+from ir.sources.skills import load_skills
 from ir.sources.skipped import Skipped
-from ir.strategy import Chunked, WholeText
+from ir.sources.tools import load_tools
+from ir.strategy import Chunked, Package, Skill, TurnPair, WholeText
 
 __all__ = ["CorpusSource"]
 
@@ -79,3 +86,111 @@ class CorpusSource:
         wanted = None if all_text else pattern
         scope = FileScope(root, pattern=wanted, exclude=exclude, hidden=hidden, **limit)
         return cls(name or scope.root.resolve().name or "files", scope, strategy or Chunked(), **kwargs)
+
+    @classmethod
+    def from_md_reports(
+        cls,
+        *,
+        name: str = "reports",
+        projects_root: str | Path | None = None,
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """Markdown under projects' ``docs/`` and ``misc/docs/``, each tagged with its ``project``.
+
+        ``projects_root`` (the current folder by default) holds projects or is one. Files named in capitals, such as
+        README.md, are left out. Ids are paths relative to the root.
+        """
+        return cls(name, ReportScope(projects_root), strategy or Chunked(), **kwargs)
+
+    @classmethod
+    def from_packages(
+        cls,
+        *,
+        name: str = "packages",
+        manifest: str | Path | None = None,
+        readme_chars: int = README_CHARS,
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """Software packages: the projects that a ``.pth`` manifest lists, or what is installed here without one."""
+        return cls(name, LoadedScope(load_packages(manifest, readme_chars)), strategy or Package(), **kwargs)
+
+    @classmethod
+    def from_skills(
+        cls,
+        *,
+        name: str = "skills",
+        filter: Any = None,
+        fetcher: Fetcher | str | None = None,
+        roots: Sequence[str | Path] | None = None,
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """Agent skills: folders with a SKILL.md below ``roots``, or what ``fetcher`` returns.
+
+        A record is a mapping with ``name``, ``description`` and maybe ``parent``; ``filter`` is a function of it or
+        a metadata filter. The default roots are ``~/.claude/skills``, ``.claude/skills`` and ``skills``.
+        """
+        return cls(name, LoadedScope(load_skills(roots, fetcher, filter)), strategy or Skill(), **kwargs)
+
+    @classmethod
+    def from_mcp_tools(
+        cls, tools: Any, *, name: str = "tools", strategy: IndexingStrategy | None = None, **kwargs: Any
+    ) -> CorpusSource:
+        """Tools of MCP servers, by name; their parameters are searched too, and ``params`` lists their names.
+
+        ``tools`` is a list of mappings or objects, an answer to ``tools/list``, or the path of a JSON file with one.
+        """
+        return cls(name, LoadedScope(load_tools(tools)), strategy or Skill(), **kwargs)
+
+    @classmethod
+    def from_records(
+        cls,
+        fetcher: Fetcher | str,
+        *,
+        name: str = "records",
+        id_key: str | None = None,
+        text_key: str | None = None,
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """What a function (or ``"module:function"``) returns: mappings with an id under ``id_key``.
+
+        Without ``id_key`` it is looked for under ``_id`` and ``id``. The other scalar fields can be filtered on.
+        """
+        return cls(name, LoadedScope(load_records(fetcher, id_key)), strategy or WholeText(text_key=text_key), **kwargs)
+
+    @classmethod
+    def from_jsonl(
+        cls,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        id_key: str | None = None,
+        text_key: str | None = None,
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """A file with one JSON object on each line, read as in :meth:`from_records`."""
+        scope = LoadedScope(load_jsonl(path, id_key))
+        return cls(name or Path(path).stem, scope, strategy or WholeText(text_key=text_key), **kwargs)
+
+    @classmethod
+    def from_sessions(
+        cls, root: str | Path, *, name: str = "sessions", strategy: IndexingStrategy | None = None, **kwargs: Any
+    ) -> CorpusSource:
+        """Chat sessions in JSON lines; every question with its answer is an item, ``<session file>#<turn>``."""
+        return cls(name, LoadedScope(load_sessions(root)), strategy or TurnPair(), **kwargs)
+
+    @classmethod
+    def from_claude_sessions(
+        cls,
+        root: str | Path = CLAUDE_SESSIONS,
+        *,
+        name: str = "sessions",
+        strategy: IndexingStrategy | None = None,
+        **kwargs: Any,
+    ) -> CorpusSource:
+        """The chat sessions that Claude Code keeps on this machine; see :meth:`from_sessions`."""
+        return cls.from_sessions(root, name=name, strategy=strategy, **kwargs)

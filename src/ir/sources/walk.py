@@ -96,11 +96,11 @@ def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Callable[[st
     try:
         info = entry.stat()
         if entry.is_symlink():
-            if stat.S_ISDIR(info.st_mode):
-                return None
-            target = os.path.realpath(entry.path)
-            if os.path.commonpath([target, real_root]) != real_root:
-                skip(name, "link leads out of the folder")
+            folder = stat.S_ISDIR(info.st_mode)
+            outside = os.path.commonpath([os.path.realpath(entry.path), real_root]) != real_root
+            if outside:
+                skip(f"{name}/" if folder else name, "link leads out of the folder")
+            if outside or folder:
                 return None
     except FileNotFoundError:
         if entry.is_symlink():

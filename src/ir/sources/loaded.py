@@ -1,0 +1,68 @@
+"""Items that are loaded all at once, as a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ir.errors import SourceError
+from ir.sources.skipped import Skipped
+
+__all__ = ["LoadedScope", "Loader", "Placed"]
+
+
+class Placed(NamedTuple):
+    """An item as a loader yields it; ``place`` says where it was found, for messages."""
+
+    id: str
+    raw: Any
+    place: str
+
+
+#: Yields items and calls ``skip(id, reason)`` for what it leaves out.
+Loader = Callable[[Callable[[str, str], None]], Iterable[Placed]]
+
+
+class LoadedScope(Mapping[str, Any]):
+    """What ``load`` yields, by id. Iterating loads anew; an id that comes twice is an error that names both places."""
+
+    def __init__(self, load: Loader) -> None:
+        self._load = load
+        self._items: dict[str, Any] | None = None
+        self._skipped: list[Skipped] = []
+
+    def __iter__(self) -> Iterator[str]:
+        self._refresh()
+        return iter(list(self._known()))
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._known()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._known()[key]
+
+    def skipped(self) -> list[Skipped]:
+        """What the last load left out, and why."""
+        self._known()
+        return list(self._skipped)
+
+    def _known(self) -> dict[str, Any]:
+        if self._items is None:
+            self._refresh()
+        return self._items or {}
+
+    def _refresh(self) -> None:
+        skipped: list[Skipped] = []
+        items: dict[str, Any] = {}
+        places: dict[str, str] = {}
+        for item in self._load(lambda id, reason: skipped.append(Skipped(id, reason))):
+            if item.id in items:
+                raise SourceError(
+                    f"The id {item.id!r} comes twice: {places[item.id]} and {item.place}.",
+                    remedy="Every item needs an id of its own; name the key that holds it with id_key=.",
+                )
+            items[item.id], places[item.id] = item.raw, item.place
+        self._items, self._skipped = items, skipped

@@ -1,0 +1,106 @@
+"""Agent skills: folders that hold a SKILL.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ir.errors import InvalidInput, SourceError
+from ir.filters import matches, parse_filter
+from ir.sources.files import FileScope
+from ir.sources.loaded import Loader, Placed
+from ir.sources.records import Fetcher, resolve_fetcher
+
+__all__ = ["SKILL_ROOTS", "load_skills"]
+
+#: Where skills are looked for by default.
+SKILL_ROOTS = ("~/.claude/skills", ".claude/skills", "skills")
+_SKILL_FILE = r"(?:^|/)SKILL\.md$"
+_SUMMARY = 500
+
+Wanted = Callable[[Mapping[str, Any]], bool]
+
+
+def load_skills(
+    roots: Sequence[str | Path] | None = None, fetcher: Fetcher | str | None = None, filter: Any = None
+) -> Loader:
+    """A loader of skills from folders, or from ``fetcher``; ``filter`` is a function or a metadata filter."""
+    fetch = None if fetcher is None else resolve_fetcher(fetcher)
+    wanted = _wanted(filter)
+
+    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+        records = _fetched(fetch) if fetch is not None else _found(_roots(roots), skip)
+        return (record for record in records if wanted(record.raw))
+
+    return load
+
+
+def _wanted(filter: Any) -> Wanted:
+    if filter is None:
+        return lambda record: True
+    if isinstance(filter, Mapping):
+        tree = parse_filter(filter)
+        return lambda record: tree is None or matches(tree, record)
+    if callable(filter):
+        return lambda record: bool(filter(record))
+    raise InvalidInput(f"filter must be a function or a mapping such as {{'parent': 'ops'}}, not {filter!r}.")
+
+
+def _roots(given: Sequence[str | Path] | None) -> list[Path]:
+    if given is not None:
+        return [Path(root).expanduser() for root in ([given] if isinstance(given, (str, Path)) else given)]
+    found = [Path(root).expanduser() for root in SKILL_ROOTS]
+    there = [root for root in found if root.is_dir()]
+    if not there:
+        raise SourceError(
+            f"There are no skills: none of {', '.join(SKILL_ROOTS)} exists.", remedy="Name the folders with roots=."
+        )
+    return there
+
+
+def _fetched(fetch: Fetcher) -> Iterator[Placed]:
+    for number, record in enumerate(fetch(), 1):
+        name = record.get("id") or record.get("name") if isinstance(record, Mapping) else None
+        if not name:
+            raise SourceError(f"Skill record {number} has no name.", remedy="Each record is a mapping with 'name'.")
+        yield Placed(str(name), dict(record), f"record {number}")
+
+
+def _found(roots: Iterable[Path], skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    """The skills below the roots. A name that was taken is told apart by its folder; a file is taken once."""
+    names: set[str] = set()
+    paths: set[str] = set()
+    for root in roots:
+        scope = FileScope(root, pattern=_SKILL_FILE, hidden=True)
+        for key in scope:
+            raw = scope.get(key)
+            if raw is None or (path := str(Path(raw["path"]).resolve())) in paths:
+                continue
+            paths.add(path)
+            record = _record(key, raw, root)
+            name = record["name"]
+            skill_id = name if name not in names else f"{name}@{Path(raw['path']).parent}"
+            names.add(name)
+            yield Placed(skill_id, record, raw["path"])
+        for problem in scope.skipped():
+            skip(f"{root.name}/{problem.id}", problem.reason)
+
+
+def _record(key: str, raw: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    folders = key.split("/")[:-1]
+    fields = {name: value for name, value in raw.items() if name not in ("text", "path", "format", "_first_line")}
+    name = _text(fields.get("name")) or (folders[-1] if folders else root.resolve().name)
+    parent = _text(fields.get("parent")) or (folders[-2] if len(folders) > 1 else None)
+    description = _text(fields.get("description")) or _first_paragraph(raw["text"])
+    fields.update(name=name, description=description, skill_path=raw["path"])
+    return {**fields, "parent": parent} if parent else fields
+
+
+def _text(value: Any) -> str:
+    return str(value).strip() if isinstance(value, (str, int, float)) else ""
+
+
+def _first_paragraph(text: str) -> str:
+    paragraphs = (part.strip() for part in text[:20_000].split("\n\n"))
+    return next((part for part in paragraphs if part and not part.startswith("#")), "")[:_SUMMARY]
