@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["CODED_ROWS", "load_codes", "write_codes"]
 
 #: Below so many rows an exact scan is as fast.
-CODED_ROWS = 8192
+CODED_ROWS = 4096
 _TRAINING_ROWS = 8192
 _TRAINING_ROUNDS = 8
 _BATCH = 32_768

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Segment", "SegmentInfo", "write_segment"]
 
 #: Up to so many numbers a segment is one matrix in memory.
-_SMALL = 4_000_000
-#: How often a larger one is scanned by numpy before faiss, which takes longer to import, is loaded for it.
+_SMALL = 1_500_000
+#: The first searches of a process go through numpy up to so many numbers: importing faiss would take longer.
 _PATIENCE = 2
+_PATIENT_SIZE = 20_000_000
 _SLICE = 4096
 
 
@@ -65,14 +66,13 @@ class Segment:
         self._scans = 0
         self._index: Any = None
         self._codes: Any = None
+        self._refined: Any = None
 
     def scores(self, vector: Vector, positions: Positions) -> Scores:
         """The exact score of each given row."""
         if self._matrix is not None:
-            return self._matrix[positions] @ vector
-        if self._index is not None:
-            return self._index.reconstruct_batch(positions) @ vector  # type: ignore[no-any-return]
-        return self._rows(positions) @ vector
+            return _dots(self._matrix[positions], vector)
+        return _dots(self._rows(positions), vector)
 
     def nearest(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
         """The best ``limit`` rows that the mask lets pass, best first."""
@@ -80,6 +80,8 @@ class Segment:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if self.count * self.dim <= _SMALL:
             return self._by_matrix(vector, limit, mask)
+        if self._faiss_can_wait():
+            return self._by_slices(vector, limit, mask)
         passing = self.count if mask is None else int(np.count_nonzero(mask))
         if self._codes_pay(limit, passing):
             return self._by_codes(vector, limit, mask, passing)
@@ -99,14 +101,23 @@ class Segment:
         positions = np.flatnonzero(mask)
         return _best(positions, scores[positions], limit)
 
-    def _by_scan(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
-        """Every row, exactly. One search alone is answered sooner by numpy than by importing faiss."""
+    def _faiss_can_wait(self) -> bool:
+        """One search alone is answered sooner by numpy than by importing faiss."""
+        if "faiss" in sys.modules or self.count * self.dim > _PATIENT_SIZE:
+            return False
         self._scans += 1
-        if self._index is None and "faiss" not in sys.modules and self._scans <= _PATIENCE:
-            parts = [self._rows(slice(at, at + _SLICE)) @ vector for at in range(0, self.count, _SLICE)]
-            scores = np.concatenate(parts)
-            positions = None if mask is None else np.flatnonzero(mask)
-            return _best(positions, scores if positions is None else scores[positions], limit)
+        return self._scans <= _PATIENCE
+
+    def _by_slices(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        parts = [self._rows(slice(at, at + _SLICE)) @ vector for at in range(0, self.count, _SLICE)]
+        scores = np.concatenate(parts)
+        if mask is None:
+            return _best(None, scores, limit)
+        positions = np.flatnonzero(mask)
+        return _best(positions, scores[positions], limit)
+
+    def _by_scan(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        """Every row, exactly."""
         import faiss
 
         index = self._exact_index()
@@ -121,20 +132,24 @@ class Segment:
 
     def _by_codes(self, vector: Vector, limit: int, mask: Mask | None, passing: int) -> tuple[Positions, Scores]:
         """The codes' best candidates, scored exactly; more of them where a mask will drop some."""
-        if self._codes is None:
-            self._exact_index()
+        import faiss
+
+        if self._refined is None:
             self._codes = load_codes(self._codes_path)
-        wanted = self._rescored(limit)
+            self._refined = faiss.IndexRefine(self._codes, self._exact_index())
+        wanted = min(self._rescored(limit), self.count)
+        kept = min(limit, self.count)
         if mask is not None:
-            wanted = int(wanted * self.count / passing * 1.2)
-        wanted = min(wanted, self.count)
-        positions = self._codes.search(vector[None, :], wanted)[1][0]
-        positions = positions[positions >= 0]
+            kept = wanted = min(int(wanted * self.count / passing * 1.2), self.count)
+        parameters = faiss.IndexRefineSearchParameters(k_factor=wanted / kept)  # type: ignore[call-arg]
+        found, near = self._refined.search(vector[None, :], kept, params=parameters)
+        scores, positions = found[0], near[0]
+        passes = positions >= 0
         if mask is not None:
-            positions = positions[mask[positions]]
-            if len(positions) < min(limit, passing):
+            passes[passes] = mask[positions[passes]]
+            if np.count_nonzero(passes) < min(limit, passing):
                 return self._by_scan(vector, limit, mask)
-        return _best(positions, self.scores(vector, positions), limit)
+        return positions[passes][:limit], scores[passes][:limit]
 
     def _codes_pay(self, limit: int, passing: int) -> bool:
         """Whether codes with rescoring cost less than an exact scan; costs in ns, measured."""
@@ -161,6 +176,13 @@ class Segment:
             return np.empty((0, self.dim), dtype=np.float32)
         picked = np.ascontiguousarray(self._raw[which])
         return picked.view(np.float16).astype(np.float32)
+
+
+def _dots(rows: NDArray[np.float32], vector: Vector) -> Scores:
+    """Row by row. For few rows, waking the threads of a matrix library costs more than it saves."""
+    if rows.size < 200_000:
+        return np.einsum("ij,j->i", rows, vector)  # type: ignore[no-any-return]
+    return rows @ vector
 
 
 def _best(positions: Positions | None, scores: Scores, limit: int) -> tuple[Positions, Scores]:
@@ -222,7 +244,8 @@ def _write_vectors(path: Path, batches: Iterator[NDArray[np.float32]], dim: int,
 def _unit(batch: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", batch, batch, dtype=np.float64)).astype(np.float32)
     lengths[lengths == 0] = 1.0
-    return np.divide(batch, lengths[:, None], dtype=np.float32)
+    unit: NDArray[np.float32] = np.divide(batch, lengths[:, None], dtype=np.float32)
+    return unit
 
 
 def numbers_in(segment: Segment, refs: Refs) -> tuple[Positions, Mask]:

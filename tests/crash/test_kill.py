@@ -1,0 +1,73 @@
+"""A builder killed at any instant leaves the corpus as it was before, or after, and never between."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+from tests.crash import world
+
+from ir.store.local.points import POINTS
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.crash.world", "tantivy", "faiss", "ir.index", "ir.retrieve"])
+
+
+def drain(receiver: Connection, last: int) -> int:
+    """The last version that the builder acknowledged."""
+    try:
+        while receiver.poll():
+            _, last = receiver.recv()
+    except EOFError:
+        pass
+    return last
+
+
+def start(path: Path, version: int, point: str | None = None, occurrence: int = 1) -> tuple[object, Connection]:
+    receiver, sender = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=world.build_until_killed, args=(path, version, sender, point, occurrence))
+    process.start()
+    sender.close()
+    assert receiver.poll(60), "the builder did not start"
+    receiver.recv()
+    return process, receiver
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("occurrence", [1, 2])
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_every_named_point(tmp_path: Path, point: str, occurrence: int) -> None:
+    path = tmp_path / "corpus"
+    world.build(path, 1)
+    process, receiver = start(path, 1, point, occurrence)
+    process.join(60)  # type: ignore[attr-defined]
+    assert process.exitcode == -signal.SIGKILL, f"the point {point!r} was never reached"  # type: ignore[attr-defined]
+    acknowledged = drain(receiver, 1)
+    seen = world.version_seen(path)
+    assert seen in (acknowledged, acknowledged + 1)
+    world.build(path, seen + 1)
+    assert world.version_seen(path) == seen + 1
+    leftovers = [entry.name for entry in (path / "generations").iterdir() if entry.name.startswith(".")]
+    assert not leftovers
+
+
+@pytest.mark.slow
+def test_killed_at_two_hundred_random_instants(tmp_path: Path) -> None:
+    path = tmp_path / "corpus"
+    chance = random.Random(20)
+    world.build(path, 1)
+    version = 1
+    for _ in range(200):
+        process, receiver = start(path, version)
+        receiver.poll(chance.uniform(0, 0.2))
+        os.kill(process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        process.join(60)  # type: ignore[attr-defined]
+        acknowledged = drain(receiver, version)
+        version = world.version_seen(path)
+        assert version in (acknowledged, acknowledged + 1)
+    assert version > 1, "no build ever got through"
