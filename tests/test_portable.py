@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from ir.base import Record, ledger_key
 from ir.errors import CorpusBusy, CorpusCorrupt, FormatMismatch, InvalidInput, IrError, StoreUnwritable
-from ir.index.progress import Progress
+from ir.index import Progress, build
 from ir.portable import export_corpus, import_corpus, peek
-from ir.store import CorpusStore
+from ir.sources import CorpusSource
+from ir.store import CorpusStore, LocalStore
 
 Edit = Callable[[dict[str, bytes]], None]
 
@@ -157,10 +158,13 @@ def test_a_file_cut_short_is_refused(exported: Path, keep: float) -> None:
     assert contents(target) == contents(CorpusStore.memory())
 
 
-def test_a_flipped_byte_anywhere_is_refused_or_harmless(exported: Path) -> None:
+@pytest.mark.parametrize("offset", range(3))
+def test_a_flipped_byte_anywhere_is_refused_or_harmless(exported: Path, offset: int) -> None:
     data, good = exported.read_bytes(), contents(fill(CorpusStore.memory()))
-    for position in range(0, len(data), 7):
-        exported.write_bytes(data[:position] + bytes([data[position] ^ 0x41]) + data[position + 1 :])
+    for position in range(offset, len(data), 9):
+        exported.write_bytes(
+            data[:position] + bytes([data[position] ^ (0x41, 0xFF, 0x10)[offset]]) + data[position + 1 :]
+        )
         target = CorpusStore.memory()
         try:
             import_corpus(exported, target)
@@ -234,3 +238,20 @@ def test_a_corpus_that_keeps_changing_is_not_exported_half(tmp_path: Path) -> No
         export_corpus(fill(_Restless({}, {}, {}, {})), tmp_path / "c.ir")
     assert (tmp_path / "c.ir").read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == ["c.ir"]
+
+
+def test_a_built_corpus_travels_between_kinds_of_stores(tmp_path: Path) -> None:
+    notes = {f"n{number}": f"note {number} about {'tea' if number % 2 else 'bread'}" for number in range(30)}
+    with LocalStore(tmp_path / "one") as first, LocalStore(tmp_path / "two") as second:
+        corpus = build(CorpusSource.from_mapping(notes, name="notes", embedder="light"), store=first)
+        export_corpus(first, tmp_path / "notes.ir")
+        memory = CorpusStore.memory()
+        import_corpus(tmp_path / "notes.ir", memory)
+        export_corpus(memory, tmp_path / "again.ir")
+        import_corpus(tmp_path / "again.ir", second)
+        assert contents(second) == contents(memory) == contents(first)
+        moved = build(CorpusSource.from_mapping(notes, name="notes", embedder="light"), store=second)
+        assert moved.report is not None
+        assert moved.report.unchanged == list(notes)
+        expected = [(hit.artifact_id, round(hit.score, 4)) for hit in corpus.search("tea", mode="hybrid")]
+        assert [(hit.artifact_id, round(hit.score, 4)) for hit in moved.search("tea", mode="hybrid")] == expected

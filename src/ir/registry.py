@@ -59,7 +59,7 @@ _NOT_PARAMS = frozenset(
     {"name", "embedder", "strategy", "indexing_strategy", "exclude", "change_signal", "metadata_of"}
 )
 #: Parameters that name a file or folder.
-_PATHS = frozenset({"root", "path", "manifest", "projects_root", "tools"})
+_PATHS = frozenset({"root", "path", "manifest", "projects_root", "roots", "tools"})
 
 
 def register(
@@ -69,10 +69,6 @@ def register(
 
     ``strategy`` is a name or a mapping such as ``{"type": "Chunked", "chunk_size": 800}``. The parameters are those
     of the source's constructor, in JSON's types; a relative path is kept as an absolute one.
-
-    >>> entry = register("notes", "files", root="/tmp/notes")
-    >>> entry["kind"], entry["params"], list(registered())
-    ('files', {'root': '/tmp/notes'}, ['notes'])
     """
     given = {key: _absolute(value) if key in _PATHS else value for key, value in params.items() if value is not None}
     entry = _checked(name, {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given})
@@ -189,6 +185,8 @@ def _checked(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_absolute(item) for item in value]
     if not isinstance(value, (str, os.PathLike)):
         return value
     return str(Path(value).expanduser().absolute())

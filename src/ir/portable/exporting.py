@@ -88,7 +88,7 @@ class _Archive:
 def _write(store: Store, archive: _Archive, progress: Listener | None) -> Transfer:
     version = version_of(store)
     config = store.get_config()
-    record_ids = sorted(store.record_ids())
+    record_ids = store.record_ids()  # in this order, which decides between equal scores, they are written again
     archive.whole("config.json", config)
     archive.whole("calibration.json", {mode: store.get_calibration(mode) for mode in store.calibration_modes()})
     with tempfile.TemporaryFile() as vectors:

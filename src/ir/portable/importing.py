@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from ir.base import Record
-from ir.errors import InvalidInput
+from ir.errors import InvalidInput, IrError
 from ir.index.progress import Listener, Ticker
 from ir.portable.manifest import LONGEST_LINE, Transfer, corrupt, read_manifest, verify
 from ir.protocols import Store
@@ -55,18 +55,21 @@ def peek(path: str | os.PathLike[str]) -> Transfer:
 
 def _opened(source: Path) -> zipfile.ZipFile:
     try:
-        with _readable(source):
-            return zipfile.ZipFile(source)
+        source.open("rb").close()
     except OSError as error:
         raise InvalidInput(f"Cannot read {source}: {error.strerror or error}.", remedy="Check the path.") from error
+    with _readable(source):
+        return zipfile.ZipFile(source)
 
 
 @contextmanager
 def _readable(source: Path) -> Iterator[None]:
-    """What the zip library says of a damaged file, in our words."""
+    """What the zip library says of a damaged file, in our words; an offset out of the file is an ``OSError`` to it."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error) as error:
+    except IrError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise corrupt(source, str(error)) from error
 
 
