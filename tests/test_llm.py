@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+import ir
 from ir.errors import InvalidInput, LlmError
 from ir.llm import LlmClient, first_use
+from ir.select import make_llm_selector
 
 KEY = "sk-very-secret-123"
 Behaviour = Callable[[BaseHTTPRequestHandler], None]
@@ -291,3 +293,51 @@ def test_first_use_waits_for_the_first_question(endpoint: Endpoint, monkeypatch:
     assert complete("q") == "now"
     with pytest.raises(InvalidInput, match=r"Unknown language model setting 'modle'.*Did you mean 'model'"):
         first_use(modle="x")
+
+
+@pytest.fixture
+def configured(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """The endpoint as the user's settings name it."""
+    monkeypatch.setenv("IR_LLM_BASE_URL", endpoint.url)
+    monkeypatch.setenv("IR_LLM_MODEL", "tiny")
+    return endpoint
+
+
+HITS = [ir.SearchHit("brew", "document", 0.9, "tea"), ir.SearchHit("bake", "document", 0.3, "bread")]
+
+
+def test_the_seams_ask_the_configured_model(configured: Endpoint) -> None:
+    configured.behaviours = [says("1. green tea\n2. black tea\n\n- herbal tea\nwhite tea")]
+    assert ir.make_llm_formulator(n=3)("tea") == ["green tea", "black tea", "herbal tea"]
+    assert "3 short" in configured.requests[0]["messages"][0]["content"]
+    configured.behaviours = [says("- `bake`\n")]
+    assert ir.select(HITS, strategy=make_llm_selector("loaf")).selected_ids == ["bake"]
+    assert "- brew: tea" in configured.requests[1]["messages"][0]["content"]
+    configured.behaviours = [says("NONE.")]
+    assert ir.select(HITS, strategy=make_llm_selector("planes")).reason == "abstain:custom"
+    configured.behaviours = [says(" About {tea}. ")]
+    strategy = ir.with_synopsis(ir.WholeText(), synthesize=ir.make_llm_synthesizer())
+    assert [surface.text for surface in strategy.decompose("a", "tea {x}").surfaces] == ["About {tea}.", "tea {x}"]
+    assert "Document:\ntea {x}" in configured.requests[3]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("trouble", [status(400), says("  "), lambda handler: reply(handler, 200, b"<html>")])
+def test_the_seams_do_without_a_model_that_fails(
+    configured: Endpoint, trouble: Behaviour, caplog: pytest.LogCaptureFixture
+) -> None:
+    configured.behaviours = [trouble]
+    assert ir.make_llm_formulator()("tea") == "tea"
+    selection = ir.select(HITS, strategy=make_llm_selector("tea"))
+    assert selection.selected_ids == ["brew"]
+    assert "selecting without it" in selection.signals["note"]
+    strategy = ir.with_synopsis(ir.WholeText(), synthesize=ir.make_llm_synthesizer(timeout_s=1.0))
+    assert [surface.kind for surface in strategy.decompose("a", "tea").surfaces] == ["document"]
+    assert len(caplog.records) == 3
+
+
+def test_making_seams_asks_nothing(configured: Endpoint) -> None:
+    ir.make_llm_formulator()
+    ir.make_llm_synthesizer()
+    make_llm_selector("q")
+    ir.with_synopsis(ir.WholeText())
+    assert configured.requests == []

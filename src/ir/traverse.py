@@ -129,7 +129,7 @@ class _Walk:
             key = self.policy.node_id(node)
             if key not in self.committed and key not in fresh:
                 score = float(self.policy.score(self.state, node, self.store))
-                fresh[key] = _Offered(node, seed, score)
+                fresh[key] = _Offered(node, seed, score if score == score else float("-inf"))
         return sorted(fresh.values(), key=lambda offer: -offer.score)
 
     def commit(self, frontier: Sequence[_Offered], depth: int) -> list[_Offered]:

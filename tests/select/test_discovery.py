@@ -228,3 +228,15 @@ def test_abs_threshold_keeps_every_hit_above_the_floor(kitchen: ir.Corpus) -> No
 def test_a_result_has_the_documented_fields() -> None:
     result = DiscoveryResult("q", "hybrid", "conservative", "metadata", [], True, "abstain:no_candidates", 0)
     assert (result.ids, result.answerable, dict(result.signals)) == ([], None, {})
+
+
+def test_corpora_are_found_by_name(kitchen: ir.Corpus, ir_home: Path) -> None:
+    for name, docs in {"drinks": {"brew": "tea and water"}, "loaves": {"bake": "bread of flour"}}.items():
+        ir.build(ir.CorpusSource.from_mapping(docs, name=name), embedder="light")
+    assert discover("drinks", "tea").ids == ["brew"]
+    result = discover(["drinks", "loaves"], "flour for bread")
+    assert [(shown.source, shown.artifact_id) for shown in result.results] == [("loaves", "bake")]
+    passage = discover("drinks", "tea", expand=ir.parent_policy()).results[0].passage
+    assert passage == "tea and water"
+    with pytest.raises(LookupError):
+        discover("never built", "tea")

@@ -118,6 +118,8 @@ def test_merging_by_a_callable(kitchen: ir.Corpus, office: ir.Corpus) -> None:
     result = discover([kitchen, office], "tea server", merge=backwards, strategy="top_k", max_k=1)
     assert pairs(result)[0][0] == "office"
     assert result.signals["merge"] == "backwards"
+    nothing = discover([kitchen, office], "tea", merge=backwards, min_score={"kitchen": 99.0, "office": 99.0})
+    assert nothing.abstained
     with pytest.raises(ValueError, match="must return search hits"):
         discover([kitchen, office], "tea", merge=lambda found: ["brew"])
 

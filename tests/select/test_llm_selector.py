@@ -25,6 +25,7 @@ def test_the_chooser_sees_query_and_candidates_and_its_choice_is_kept() -> None:
 
     selection = select(HITS, strategy=make_llm_selector("a drink", chooser=chooser))
     assert selection.selected_ids == ["a", "c"]
+    assert "note" not in selection.signals
     assert seen == {"query": "a drink", "candidates": "- a: tea and water\n- b: bread\n- c: song"}
 
 
@@ -39,7 +40,9 @@ def failing(**asked: Any) -> list[str]:
 @pytest.mark.parametrize("chooser", [failing, lambda **asked: ["nonsense", "more"], lambda **asked: None])
 def test_trouble_falls_back_and_says_so(chooser: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "ir.select")
-    assert select(HITS, strategy=make_llm_selector("q", chooser=chooser)).selected_ids == ["a", "b"]
+    selection = select(HITS, strategy=make_llm_selector("q", chooser=chooser))
+    assert selection.selected_ids == ["a", "b"]
+    assert "selecting without it" in selection.signals["note"]
     assert "selecting without it" in caplog.text
     other = make_llm_selector("q", chooser=chooser, fallback=lambda hits: [hits[2]])
     assert select(HITS, strategy=other).selected_ids == ["c"]

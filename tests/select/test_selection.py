@@ -172,6 +172,14 @@ def test_an_unknown_strategy_is_answered_with_the_known_ones() -> None:
         select([], strategy="score_gaps")
 
 
+def test_scores_without_end_and_fields_of_the_same_name_do_no_harm() -> None:
+    assert select(ranked(float("inf"), 1.0)).selected_ids == ["a0"]
+    assert select(ranked(float("nan"), float("nan"))).selected_ids == ["a0"]
+    own = [SearchHit("a", "document", 0.5, "", {"source_score": "high"}), SearchHit("b", "document", 0.1, "")]
+    assert select(own).selected_ids == ["a"]
+    assert select(ranked(0.9, 0.0, -0.1), rel=0.0).selected_ids == ["a0", "a1"]
+
+
 def test_a_selection_is_json_clean() -> None:
     hits = [SearchHit("a", "document", 0.5, "t", {"tags": {"x"}, "at": (1, 2)})]
     data = json.loads(json.dumps(select(hits).to_dict()))
@@ -192,7 +200,9 @@ def hit_lists(draw: st.DrawFn) -> list[SearchHit]:
                 "dense": {"rank": place + 1, "score": draw(st.floats(-1, 1))},
                 "lexical": {"rank": None, "score": draw(st.floats(0, 60))},
             }
-        metadata: dict[str, Any] = {"source_score": draw(finite)} if draw(st.booleans()) else {}
+        metadata: dict[str, Any] = {}
+        if draw(st.booleans()):
+            metadata = {"source_score": draw(finite), "source_rank": place + 1}
         source = draw(st.sampled_from(["notes", "code"]))
         hits.append(SearchHit(f"a{place}", "document", draw(finite), "", metadata, source, channels=channels))
     fusion = draw(st.sampled_from([None, "blend", "rrf", "minmax"]))

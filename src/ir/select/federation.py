@@ -60,6 +60,8 @@ class Merge:
     def __call__(self, found: Mapping[str, Hits], k: int) -> list[SearchHit]:
         from ir.retrieve import fuse_hits
 
+        if not found:
+            return []
         if callable(self.how):
             merged = list(self.how({name: list(hits) for name, hits in found.items()}))
             if not all(isinstance(hit, SearchHit) for hit in merged):
@@ -160,7 +162,7 @@ def _by_magnitude(hit: SearchHit, meta: Mapping[str, Any]) -> SearchHit:
     strength = magnitude(hit, meta)
     if strength == hit.score:
         return hit
-    return replace(hit, score=strength, metadata={**hit.metadata, "source_score": strength})
+    return replace(hit, score=strength)
 
 
 def _common(found: Mapping[str, Hits]) -> dict[str, Any]:

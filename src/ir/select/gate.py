@@ -14,6 +14,7 @@ from typing import Any
 
 from ir.base import SearchHit
 from ir.options import DFLT_FUSION
+from ir.select.magnitude import raw_score
 
 __all__ = ["OFF_TOPIC", "Gate", "calibration_key", "find_gate", "gate_score", "rerank_name", "signal_of"]
 
@@ -42,7 +43,7 @@ def gate_score(hits: Sequence[SearchHit], mode: str) -> float | None:
 def channel_top(hits: Sequence[SearchHit], signal: str) -> float | None:
     """The best raw score of one channel over ``hits``."""
     if not any(hit.channels for hit in hits):
-        return max((float(hit.metadata.get("source_score", hit.score)) for hit in hits), default=None)
+        return max((raw_score(hit) for hit in hits), default=None)
     scores = [float(hit.channels[signal]["score"]) for hit in hits if signal in hit.channels]
     return max(scores, default=None)
 

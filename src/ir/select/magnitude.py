@@ -15,7 +15,7 @@ from ir.base import SearchHit
 from ir.options import DFLT_RRF_K
 from ir.retrieve.fusion import DFLT_SATURATION
 
-__all__ = ["COMPARABLE", "Scale", "magnitude", "measure"]
+__all__ = ["COMPARABLE", "Scale", "magnitude", "measure", "raw_score"]
 
 #: Fusions whose score says where a hit stands among the others, not how good it is.
 ORDINAL_FUSIONS = frozenset({"rrf", "minmax", "dbsf"})
@@ -42,12 +42,12 @@ def measure(hits: Sequence[SearchHit]) -> Scale:
 
     Within one ranking the first hit is what the others are measured against. Hits of several sources, merged by rank,
     are measured against the first of their own source, unless the list says that the sources are comparable: then
-    against the strongest of all. Where that best is not positive, only it has the ratio 1, all others have 0.
+    against the strongest of all. Where that best is not positive, a ratio means nothing: it has 1, all others −1.
     """
     meta: Mapping[str, Any] = getattr(hits, "meta", {})
     values = tuple(magnitude(hit, meta) for hit in hits)
     kind = "score" if all(value == hit.score for value, hit in zip(values, hits, strict=True)) else "magnitude"
-    merged = any("source_score" in hit.metadata for hit in hits)
+    merged = any(_is_merged(hit) for hit in hits)
     comparable = bool(meta.get(COMPARABLE))
     groups = [hit.source if merged and not comparable else None for hit in hits]
     reference: dict[str | None, int] = {}
@@ -58,16 +58,29 @@ def measure(hits: Sequence[SearchHit]) -> Scale:
     ratios = []
     for place, (group, value) in enumerate(zip(groups, values, strict=True)):
         best = values[reference[group]]
-        ratios.append(value / best if best > 0 else float(place == reference[group]))
+        if best > 0:
+            ratios.append(1.0 if value == best else value / best)
+        else:
+            ratios.append(1.0 if place == reference[group] else -1.0)
     return Scale(values, tuple(ratios), kind)
 
 
 def magnitude(hit: SearchHit, meta: Mapping[str, Any] | None = None) -> float:
     """A hit's strength: its score, or a blend of its raw channel scores where the score is only ordinal."""
-    score = float(hit.metadata.get("source_score", hit.score))
+    score = raw_score(hit)
     if score != score:
         return _WORST
     return _blend(hit) if _is_ordinal(hit, score, meta or {}) else score
+
+
+def raw_score(hit: SearchHit) -> float:
+    """The score that a hit had in its own source, before it was merged with others'."""
+    return float(hit.metadata["source_score"] if _is_merged(hit) else hit.score)
+
+
+def _is_merged(hit: SearchHit) -> bool:
+    """Whether the hit comes from :func:`ir.fuse_hits`; an artifact may have a field of that name for itself."""
+    return "source_rank" in hit.metadata and isinstance(hit.metadata.get("source_score"), (int, float))
 
 
 def _is_ordinal(hit: SearchHit, score: float, meta: Mapping[str, Any]) -> bool:

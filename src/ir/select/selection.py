@@ -123,6 +123,9 @@ def apply_rule(hits: Sequence[SearchHit], rule: SelectionRule) -> Selection:
         return _selection(hits, [], "abstain:below_floor", signals)
     if callable(rule.strategy):
         places = _chosen(hits, rule.strategy(hits))
+        note = getattr(rule.strategy, "note", None)
+        if isinstance(note, str):
+            signals["note"] = note
         capped = sorted(places[: rule.max_k])
         reason = "max_k" if len(places) > rule.max_k else "custom"
     else:

@@ -57,14 +57,14 @@ def score_gap(gap_ratio: float = DFLT_GAP_RATIO) -> Selector:
 
 def near_top(scale: Scale, ratio: float) -> list[bool]:
     """For each hit whether it is close enough to the best; the small slack is for rounding."""
-    return [share > 0 and share >= ratio - 1e-12 for share in scale.ratios]
+    return [share >= ratio - 1e-12 for share in scale.ratios]
 
 
 def before_gap(scale: Scale, gap_ratio: float) -> int:
     """How many hits stand before the first gap."""
     for place in range(1, len(scale.ratios)):
         before, here = scale.ratios[place - 1], scale.ratios[place]
-        if here <= 0 or here < gap_ratio * before - 1e-12:
+        if here < gap_ratio * before - 1e-12:
             return place
     return len(scale.ratios)
 
