@@ -42,7 +42,7 @@ def fuse(candidates: Candidates, options: SearchOptions, saturation: float) -> N
 
 def _reciprocal(channel: Channel, rrf_k: float) -> NDArray[np.float64]:
     """1/(k + rank), and nothing for a record that the channel did not return."""
-    shares = 1.0 / (rrf_k + channel.ranks)
+    shares: NDArray[np.float64] = 1.0 / (rrf_k + channel.ranks.astype(np.float64))
     shares[channel.ranks == 0] = 0.0
     return shares
 
@@ -69,4 +69,5 @@ def _distribution(channel: Channel) -> NDArray[np.float64]:
     spread = scores.std(ddof=1) if len(scores) > 1 else 0.0
     if spread < 1e-9:
         return np.full_like(scores, 0.5)
-    return (scores - (scores.mean() - 3 * spread)) / (6 * spread)
+    placed: NDArray[np.float64] = (scores - (scores.mean() - 3 * spread)) / (6 * spread)
+    return placed

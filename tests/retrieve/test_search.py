@@ -1,0 +1,258 @@
+"""What ``ir.search`` promises, on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import ir
+from ir.errors import EmbedderMismatch, InvalidInput, RerankError
+from ir.retrieve import search
+
+Make = Callable[[Any], ir.Corpus]
+
+ROWS = [
+    ("east", "document", "the lighthouse keeper reads getUserName aloud", [1.0, 0.0], {"zone": "a", "n": 1}),
+    ("north", "document", "a lighthouse on the northern cliffs", [0.0, 1.0], {"zone": "b", "n": 2}),
+    ("between", "document", "paths and gardens", [0.7, 0.7], {"zone": "a", "n": 3}),
+    ("west", "note", "an old quarry", [-1.0, 0.0], {"zone": "b", "n": 4}),
+]
+
+
+def ids(hits: Sequence[ir.SearchHit]) -> list[str]:
+    return [hit.artifact_id for hit in hits]
+
+
+def test_dense_is_the_default_and_ranks_by_cosine(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "1 0")
+    assert ids(hits) == ["east", "between", "north", "west"]
+    assert [hit.score for hit in hits] == pytest.approx([1.0, 0.70710678, 0.0, -1.0], abs=1e-3)
+    assert hits[0].source == "plane"
+    assert hits[0].channels == {"dense": {"rank": 1, "score": pytest.approx(1.0, abs=1e-3)}}
+
+
+def test_lexical_returns_only_what_shares_a_word(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "lighthouses", mode="lexical")
+    assert set(ids(hits)) == {"east", "north"}
+    assert all(hit.score > 0 for hit in hits)
+
+
+@pytest.mark.parametrize("query", ["getUserName", "user name", "get_user_name", "username user"])
+def test_identifiers_match_by_their_parts_and_as_a_whole(corpus_of: Make, query: str) -> None:
+    assert ids(search(corpus_of(ROWS), query, mode="lexical"))[:1] == ["east"]
+
+
+def test_rrf_is_the_sum_of_reciprocal_ranks(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "1 0 lighthouse", mode="hybrid", fusion="rrf")
+    lexical = {
+        hit.artifact_id: rank for rank, hit in enumerate(search(corpus_of(ROWS), "lighthouse", mode="lexical"), 1)
+    }
+    dense = {"east": 1, "between": 2, "north": 3, "west": 4}
+    expected = {name: 1 / (60 + dense[name]) + (1 / (60 + lexical[name]) if name in lexical else 0) for name in dense}
+    assert {hit.artifact_id: hit.score for hit in hits} == pytest.approx(expected)
+    assert ids(hits) == sorted(expected, key=lambda name: -expected[name])
+
+
+def test_blend_keeps_magnitudes_and_completes_the_missing_score(corpus_of: Make) -> None:
+    corpus = corpus_of(ROWS)
+    bm25 = {hit.artifact_id: hit.score for hit in search(corpus, "lighthouse", mode="lexical")}
+    hits = search(corpus, "1 0 lighthouse", mode="hybrid", fusion="blend", alpha=0.25, bm25_sat_k=2.0)
+    cosine = {"east": 1.0, "north": 0.0, "between": 0.70710678, "west": -1.0}
+    expected = {name: 0.25 * cosine[name] + 0.75 * (lambda b: b / (b + 2.0))(bm25.get(name, 0.0)) for name in cosine}
+    assert {hit.artifact_id: hit.score for hit in hits} == pytest.approx(expected, abs=1e-3)
+
+
+def test_completion_looks_up_what_a_shallow_channel_did_not_return(corpus_of: Make) -> None:
+    rows = [(f"far{n}", "document", "lighthouse", [0.0, 1.0], {}) for n in range(60)]
+    rows.append(("near", "document", "lighthouse of the east and of many other longer words", [1.0, 0.0], {}))
+    hits = search(corpus_of(rows), "1 0 lighthouse", mode="hybrid", fusion="blend", k=1)
+    assert ids(hits) == ["near"]
+    assert hits[0].channels["lexical"]["score"] > 0
+
+
+def test_minmax_and_dbsf_follow_their_formulas(corpus_of: Make) -> None:
+    corpus = corpus_of(ROWS)
+    dense = {hit.artifact_id: hit.score for hit in search(corpus, "1 0")}
+    bm25 = {
+        **dict.fromkeys(dense, 0.0),
+        **{h.artifact_id: h.score for h in search(corpus, "lighthouse", mode="lexical")},
+    }
+
+    def minmax(scores: dict[str, float]) -> dict[str, float]:
+        low, high = min(scores.values()), max(scores.values())
+        return {name: (score - low) / (high - low) for name, score in scores.items()}
+
+    def spread(scores: dict[str, float]) -> dict[str, float]:
+        mean = sum(scores.values()) / len(scores)
+        sigma = (sum((score - mean) ** 2 for score in scores.values()) / (len(scores) - 1)) ** 0.5
+        return {name: (score - (mean - 3 * sigma)) / (6 * sigma) for name, score in scores.items()}
+
+    for fusion, scale in (("minmax", minmax), ("dbsf", spread)):
+        hits = search(corpus, "1 0 lighthouse", mode="hybrid", fusion=fusion, alpha=0.6)
+        d, b = scale(dense), scale(bm25)
+        expected = {name: 0.6 * d[name] + 0.4 * b[name] for name in dense}
+        assert {hit.artifact_id: hit.score for hit in hits} == pytest.approx(expected, abs=2e-3), fusion
+
+
+def test_filters_come_before_ranking(corpus_of: Make) -> None:
+    rows = [(f"good{n}", "document", "lighthouse", [1.0, 0.0], {"zone": "far"}) for n in range(200)]
+    rows += [(f"wanted{n}", "document", "lighthouse lighthouse", [-1.0, 0.1], {"zone": "near"}) for n in range(5)]
+    corpus = corpus_of(rows)
+    for mode in ("dense", "lexical", "hybrid"):
+        hits = search(corpus, "1 0 lighthouse", mode=mode, k=5, filter={"zone": "near"})
+        assert sorted(ids(hits)) == [f"wanted{n}" for n in range(5)], mode
+
+
+def test_surfaces_restrict_and_weights_reorder(corpus_of: Make) -> None:
+    corpus = corpus_of(ROWS)
+    assert ids(search(corpus, "1 0", surfaces=["note"])) == ["west"]
+    assert ids(search(corpus, "-1 0", surface_weights={"note": 0.1}))[0] == "west"
+    weighted = search(corpus, "1 0", surface_weights={"document": 0.5}, explain=True)
+    assert weighted[0].score == pytest.approx(0.5, abs=1e-3)
+    assert weighted[0].explanation is not None
+    assert weighted[0].explanation["boosts"] == {"surface_weight": 0.5}
+
+
+def test_one_artifact_with_many_chunks_cannot_fill_the_list(corpus_of: Make) -> None:
+    rows = [("long", "chunk", "lighthouse keeper", [1.0, n / 1000], {"chunk_index": n}) for n in range(300)]
+    rows += [(f"other{n}", "chunk", "lighthouse", [0.1, 1.0], {}) for n in range(9)]
+    corpus = corpus_of(rows)
+    for mode in ("dense", "lexical", "hybrid"):
+        hits = search(corpus, "1 0 lighthouse keeper", mode=mode, k=10)
+        assert len(set(ids(hits))) == 10, mode
+        assert hits[0].artifact_id == "long"
+    assert len(set(ids(search(corpus, "1 0", k=10, per_artifact=False)))) == 1
+
+
+def test_a_reranker_sees_the_candidates_and_its_score_replaces(corpus_of: Make) -> None:
+    seen: list[int] = []
+
+    def rerank(query: str, segments: Any) -> list[float]:
+        seen.append(len(segments))
+        return [float(len(segment["text"])) for segment in segments]
+
+    hits = search(corpus_of(ROWS), "1 0", rerank=rerank, fetch_k=3, k=2)
+    assert seen == [3]
+    assert ids(hits) == ["east", "north"]
+    assert hits[0].score == len(ROWS[0][2])
+
+
+def test_a_reranker_that_fails_leaves_the_first_stage_and_says_so(corpus_of: Make) -> None:
+    def rerank(query: str, segments: Any) -> list[float]:
+        raise RerankError("the endpoint is down")
+
+    hits = search(corpus_of(ROWS), "1 0", rerank=rerank, k=2)
+    assert ids(hits) == ["east", "between"]
+    assert hits.meta["degraded"] == ["reranker"]
+
+
+def test_rerank_weight_blends_with_the_first_stage(corpus_of: Make) -> None:
+    last_first = search(corpus_of(ROWS), "1 0", rerank=lambda q, s: list(range(len(s))), rerank_weight=0.0)
+    assert ids(last_first) == ["east", "between", "north", "west"]
+
+
+def test_formulate_merges_several_queries_by_the_best_surface(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "anything", formulate=lambda query: ["1 0", "0 1"], k=3)
+    assert set(ids(hits)) == {"east", "north", "between"}
+    assert [hit.score for hit in hits[:2]] == pytest.approx([1.0, 1.0], abs=1e-3)
+    assert hits.meta["queries"] == ["1 0", "0 1"]
+
+
+def test_bm25_constants_of_the_caller(corpus_of: Make) -> None:
+    rows = [
+        ("short", "document", "lighthouse", [1.0, 0.0], {}),
+        ("long", "document", "lighthouse lighthouse " + "gravel sand stone " * 30, [1.0, 0.0], {}),
+    ]
+    corpus = corpus_of(rows)
+    assert ids(search(corpus, "lighthouse", mode="lexical")) == ["short", "long"]
+    assert ids(search(corpus, "lighthouse", mode="lexical", bm25={"b": 0.0})) == ["long", "short"]
+    default = search(corpus, "lighthouse", mode="lexical")
+    same = search(corpus, "lighthouse", mode="lexical", bm25={"k1": 1.2, "b": 0.75})
+    assert [hit.score for hit in same] == pytest.approx([hit.score for hit in default], rel=0.1)
+
+
+def test_explain_gives_ranks_scores_terms_shares_and_highlights(corpus_of: Make) -> None:
+    hit = search(corpus_of(ROWS), "1 0 lighthouse", mode="hybrid", explain=True)[0]
+    why = hit.explanation
+    assert why is not None
+    assert hit.artifact_id == "east"
+    assert why["channels"]["dense"]["rank"] == 1
+    assert why["channels"]["lexical"]["score"] > 0
+    assert why["shares"]["dense"] + why["shares"]["lexical"] == pytest.approx(hit.score)
+    assert "lighthous" in why["matched_terms"]
+    ((start, end),) = why["highlights"]
+    assert hit.text[start:end] == "lighthouse"
+    assert hit.to_dict()["explanation"]["fusion"] == "blend"
+
+
+def test_graph_boost_adds_to_the_score(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "1 0", graph_boost=lambda hit: 5.0 if hit.artifact_id == "west" else 0.0)
+    assert ids(hits)[0] == "west"
+    assert hits[0].score == pytest.approx(4.0, abs=1e-3)
+
+
+def test_meta_reports_what_ran(corpus_of: Make) -> None:
+    meta = search(corpus_of(ROWS), "1 0 lighthouse", mode="hybrid").meta
+    assert meta["channels"] == ["dense", "lexical"]
+    assert meta["fusion"] == "blend"
+    assert meta["degraded"] == []
+    assert meta["timings"]["total_ms"] > 0
+    assert isinstance(meta["version"], str)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"mode": "fuzzy"}, "Unknown mode 'fuzzy'; use one of 'dense', 'lexical', 'hybrid'"),
+        ({"fusion": "borda"}, "Unknown fusion 'borda'; use one of 'rrf', 'blend', 'minmax', 'dbsf'"),
+        ({"k": 0}, "k must be a whole number of at least 1, not 0"),
+        ({"k": -1}, "k must be a whole number of at least 1, not -1"),
+        ({"k": True}, "k must be a whole number"),
+        ({"filter": {"n": {"$near": 1}}}, r"Unknown filter operator '\$near'"),
+        ({"surfaces": ["chapter"]}, "Unknown surface 'chapter'; use one of 'document', 'note'"),
+        ({"surfaces": []}, "at least one surface kind"),
+        ({"surface_weights": {"nott": 1.0}}, "Did you mean 'note'"),
+        ({"alpha": 2}, "alpha must be a number at least 0 and at most 1"),
+        ({"rrf_k": 0}, "rrf_k must be a number above 0"),
+        ({"fetch_k": 0}, "fetch_k must be a whole number"),
+        ({"bm25": {"k3": 1}}, "bm25 must be a mapping with 'k1' and/or 'b'"),
+        ({"mod": "dense"}, "Unknown search option 'mod'.*Did you mean 'mode'"),
+        ({"rerank": 7}, "rerank must be a callable"),
+        ({"rerank": lambda query, segments: [1.0]}, "returned 1 scores for 4 segments"),
+        ({"formulate": "x"}, "formulate must be callable"),
+    ],
+)
+def test_bad_options_name_what_is_allowed(corpus_of: Make, keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        search(corpus_of(ROWS), "1 0", **keywords)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n\t", None])
+def test_an_empty_query_is_an_error(corpus_of: Make, query: Any) -> None:
+    with pytest.raises(ValueError, match="query is empty"):
+        search(corpus_of(ROWS), query)
+
+
+def test_an_empty_corpus_has_no_hits_and_a_note(corpus_of: Make) -> None:
+    hits = search(corpus_of([]), "anything", mode="hybrid", surfaces=["chunk"])
+    assert hits == []
+    assert hits.meta["notes"] == ["The corpus 'plane' is empty."]
+
+
+def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:
+    hits = search(corpus_of(ROWS), "?!", mode="lexical")
+    assert hits == []
+    assert hits.meta["notes"] == ["The query has no words that the lexical index keeps."]
+
+
+def test_another_embedder_is_refused_by_id_and_by_size(corpus_of: Make) -> None:
+    corpus = corpus_of(ROWS)
+    other = ir.Corpus("plane", corpus.store, corpus.embedder, "another")
+    with pytest.raises(EmbedderMismatch, match=r"built with the embedder 'plane'.*mode='lexical'"):
+        search(other, "1 0")
+    assert search(other, "lighthouse", mode="lexical")
+    wide = ir.Corpus("plane", corpus.store, lambda texts: [[1.0, 0.0, 0.0]] * len(texts), "plane")
+    with pytest.raises(EmbedderMismatch, match="3 dimensions, the index has 2"):
+        search(wide, "1 0")
