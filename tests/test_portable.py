@@ -139,6 +139,7 @@ def test_any_corpus_survives_the_trip(tmp_path: Path, rows: list[Any], links: di
 
 def test_a_filled_target_is_refused_and_replaced_on_request(exported: Path) -> None:
     target = fill(CorpusStore.memory(), count=2, dim=5)
+    target.set_calibration("lexical", {"floor": 9.0})
     before = contents(target)
     with pytest.raises(InvalidInput, match="'small' already holds 2 records"):
         import_corpus(exported, target)
@@ -146,6 +147,7 @@ def test_a_filled_target_is_refused_and_replaced_on_request(exported: Path) -> N
     import_corpus(exported, target, replace=True, name="renamed")
     assert len(target) == 7
     assert target.get_config()["name"] == "renamed"
+    assert (target.get_calibration("dense"), target.get_calibration("lexical")) == ({"floor": 0.25}, {})
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.3, 0.7, 0.99])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from typing import Any, TextIO
@@ -24,6 +23,8 @@ class Spool:
     """
 
     def __init__(self, store: Store) -> None:
+        import tempfile
+
         self._file: TextIO = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115 - closed by close()
         doomed: list[str] = []
         for _, entry in store.ledger_items():

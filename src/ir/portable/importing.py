@@ -153,7 +153,9 @@ def _fill(
         for artifact_id, edges in reader.pairs("links.jsonl"):
             store.set_links(artifact_id, edges)
             links += 1
-        for mode, calibration in reader.whole("calibration.json").items():
+        # A store cannot forget a calibration: an empty one takes the place of each that belongs to the old corpus.
+        calibrations = {**dict.fromkeys(store.calibration_modes(), {}), **reader.whole("calibration.json")}
+        for mode, calibration in calibrations.items():
             store.set_calibration(mode, calibration)
         ticker.end()
     return Transfer(str(config.get("name", "")), records, artifacts, links)
