@@ -1,0 +1,66 @@
+"""``python -m bench``: run the benchmarks, print the tables, keep the figures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from dataclasses import replace
+from importlib import import_module
+
+from bench import texts
+from bench.contestant import Failed, drop_work
+from bench.envs import Unavailable
+from bench.plan import FULL, QUICK
+from bench.report import write_docs
+
+PARTS = ("reference", "raw", "peers", "cold", "scale", "memory")
+INTRODUCTION = """# Benchmarks
+
+Measured by `python -m bench` on 2 cores, one thread for each engine, all contestants in the same run on the same
+documents, vectors and queries. `bench/README.md` says how each figure is made. Ratios travel better than times:
+run it on your own machine before you rely on either."""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this part; repeatable")
+    parser.add_argument("--quick", action="store_true", help="small sizes: does everything work?")
+    parser.add_argument("--keep", action="store_true", help="use the indexes of an earlier run again")
+    parser.add_argument("--slow", action="store_true", help="LlamaIndex and Haystack with 100,000 texts too")
+    parser.add_argument("--docs", action="store_true", help="put the last full figures in docs/benchmarks.md and stop")
+    return parser.parse_args()
+
+
+def main() -> int:
+    given = arguments()
+    if given.docs:
+        missing = write_docs(PARTS, INTRODUCTION)
+        print("docs/benchmarks.md written" + (f"; not yet measured: {', '.join(missing)}" if missing else ""))
+        return 0
+    plan = replace(QUICK if given.quick else FULL, slow_peers=given.slow)
+    if not given.keep:
+        drop_work()
+    print(f"Texts: {texts.origin()}", file=sys.stderr)
+    failed = []
+    for part in given.part or PARTS:
+        started = time.perf_counter()
+        print(f"{part} …", file=sys.stderr, flush=True)
+        try:
+            report = import_module(f"bench.parts.{part}").run(plan)
+        except (Failed, Unavailable) as why:
+            traceback.print_exc()
+            print(f"{part}: {why}", file=sys.stderr)
+            failed.append(part)
+            continue
+        report.note(f"Texts: {texts.origin()}.")
+        path = report.save()
+        print(f"\n{report.markdown()}\n", flush=True)
+        print(f"{part}: {time.perf_counter() - started:.0f} s, {path}", file=sys.stderr, flush=True)
+        failed += [part] if not plan.quick and any(check.passed is False for check in report.checks) else []
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
