@@ -154,9 +154,9 @@ def _fill(
             store.set_links(artifact_id, edges)
             links += 1
         # A store cannot forget a calibration: an empty one takes the place of each that belongs to the old corpus.
-        calibrations = {**dict.fromkeys(store.calibration_modes(), {}), **reader.whole("calibration.json")}
-        for mode, calibration in calibrations.items():
-            store.set_calibration(mode, calibration)
+        calibrations = reader.whole("calibration.json")
+        for mode in {*calibrations, *store.calibration_modes()}:
+            store.set_calibration(mode, calibrations.get(mode, {}))
         ticker.end()
     return Transfer(str(config.get("name", "")), records, artifacts, links)
 
