@@ -41,7 +41,8 @@ class Package:
         heading = named_text(str(fields["name"]), description)
         surfaces = [Surface(artifact_id, "description", heading)] if heading else []
         if readme_key is not None:
-            layout = {"format": mapping.get("format") or "markdown"}
+            # The README may come from a package's metadata: there is no file whose lines could be cited.
+            layout = {"format": mapping.get("format") or "markdown", "_first_line": None}
             readme = text_of(mapping[readme_key])
             surfaces += self._chunks.surfaces(artifact_id, layout, readme, fields.get("title"))
         return IndexPlan(fields, surfaces)

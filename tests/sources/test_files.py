@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ir.errors import InvalidInput, SourceError
+from ir.sources import CorpusSource, FileScope
+from ir.strategy import Chunked
+
+Tree = Callable[[dict[str, str | bytes]], Path]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    def make(files: dict[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return tmp_path
+
+    return make
+
+
+def reasons(scope: FileScope) -> dict[str, str]:
+    for key in scope:
+        scope.get(key)
+    return {item.id: item.reason for item in scope.skipped()}
+
+
+def everything(root: Path, **options: object) -> FileScope:
+    return FileScope(root, pattern=None, **options)  # type: ignore[arg-type]
+
+
+def test_markdown_is_the_default_and_ids_are_relative_posix_paths(tree: Tree) -> None:
+    root = tree({"b.md": "B", "sub/dir/a.md": "A", "c.txt": "C"})
+    source = CorpusSource.from_files(root)
+    assert list(source.scope) == ["b.md", "sub/dir/a.md"]
+    assert source.name == root.name
+    assert isinstance(source.indexing_strategy, Chunked)
+    raw = source.scope["sub/dir/a.md"]
+    assert raw["text"] == "A"
+    assert raw["path"] == str(root / "sub/dir/a.md")
+    assert raw["format"] == "markdown"
+
+
+@pytest.mark.parametrize("options", [{"pattern": None}, {"all_text": True}, {"pattern": ".*"}])
+def test_every_text_file_on_demand(tree: Tree, options: dict[str, object]) -> None:
+    root = tree({"a.md": "A", "b.py": "B", "Makefile": "C", "x.png": b"\x89PNG", "y": b"a\0b"})
+    source = CorpusSource.from_files(root, **options)  # type: ignore[arg-type]
+    assert {key for key in source.scope if source.scope.get(key)} == {"a.md", "b.py", "Makefile"}
+    assert {item.id: item.reason for item in source.skipped()} == {"x.png": "binary file (.png)", "y": "binary file"}
+
+
+def test_pattern_and_exclude_narrow_the_choice(tree: Tree) -> None:
+    root = tree({"docs/a.md": "", "docs/b.rst": "", "src/c.md": ""})
+    assert list(FileScope(root, pattern=r"^docs/")) == ["docs/a.md", "docs/b.rst"]
+    assert list(FileScope(root, exclude=lambda path: path.startswith("src/"))) == ["docs/a.md"]
+    with pytest.raises(InvalidInput, match="not a regular expression"):
+        FileScope(root, pattern="(")
+
+
+def test_ignore_files_are_read_as_git_reads_them(tree: Tree) -> None:
+    root = tree(
+        {
+            ".gitignore": "*.log\nbuild/\n/only-top.md\n!keep.log\n",
+            "a.log": "",
+            "keep.log": "",
+            "build/x.md": "",
+            "only-top.md": "",
+            "sub/only-top.md": "",
+            "sub/.gitignore": "secret.md\n!b.log\n",
+            "sub/secret.md": "",
+            "sub/b.log": "",
+            "secret.md": "",
+            "docs/.ignore": "draft*\n",
+            "docs/draft.md": "",
+            "docs/done.md": "",
+            ".irignore": "vendor/\n",
+            "vendor/v.md": "",
+            "node_modules/m.md": "",
+            "env/pyvenv.cfg": "",
+            "env/lib.md": "",
+        }
+    )
+    assert set(everything(root)) == {
+        "keep.log",
+        "sub/only-top.md",
+        "sub/b.log",
+        "secret.md",
+        "docs/done.md",
+    }
+
+
+def test_the_choice_is_that_of_git(tree: Tree) -> None:
+    patterns = "*.md\n!docs/\n!keep/*.md\nfoo/*\n!foo/bar/\n/x/**/z.txt\na\\ b.txt\n[ab].c\n\n# note\n!/lead.md\n"
+    names = """top.md lead.md docs/a.md keep/b.md keep/sub/c.md foo/1.txt foo/bar/2.txt x/z.txt x/y/z.txt q/x/y/z.txt
+    a.c c.c
+    sub/b.c sub/lead.md"""
+    root = tree({".gitignore": patterns, "a b.txt": "", **dict.fromkeys(names.split(), "")})
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z", "--others", "--exclude-standard"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert set(everything(root)) == set(listed.stdout.strip("\0").split("\0")) - {".gitignore"}
+
+
+def test_rules_of_the_repository_above_hold_unless_they_ignore_the_root(tree: Tree) -> None:
+    root = tree({".git/HEAD": "", ".gitignore": "*.tmp\nout/\n", "docs/a.md": "", "docs/b.tmp": "", "out/c.md": ""})
+    assert list(everything(root / "docs")) == ["a.md"]
+    assert list(everything(root / "out")) == ["c.md"]
+
+
+def test_hidden_files_are_left_out_unless_asked_for(tree: Tree) -> None:
+    root = tree({".notes/a.md": "", ".b.md": "", "c.md": "", ".git/d.md": ""})
+    assert list(FileScope(root)) == ["c.md"]
+    assert set(FileScope(root, hidden=True)) == {".notes/a.md", ".b.md", "c.md"}
+
+
+def test_links_never_leave_the_root_and_cycles_end(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.md").write_text("secret")
+    root = tree({"real/a.md": "A"})
+    (root / "out.md").symlink_to(outside / "secret.md")
+    (root / "outdir").symlink_to(outside)
+    (root / "real/loop").symlink_to(root)
+    (root / "inside.md").symlink_to(root / "real/a.md")
+    (root / "self.md").symlink_to(root / "self.md")
+    (root / "dead.md").symlink_to(root / "gone.md")
+    scope = FileScope(root)
+    assert list(scope) == ["inside.md", "real/a.md"]
+    assert scope["inside.md"]["text"] == "A"
+    said = reasons(scope)
+    assert said["out.md"] == said["outdir/"] == "link leads out of the folder"
+    assert said["dead.md"] == "link leads nowhere"
+    assert "self.md" in said
+
+
+def test_a_file_swapped_for_a_link_after_the_walk_is_not_followed(
+    tree: Tree, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("secret")
+    root = tree({"a.md": "A"})
+    scope = FileScope(root)
+    assert list(scope) == ["a.md"]
+    (root / "a.md").unlink()
+    (root / "a.md").symlink_to(outside)
+    with pytest.raises(KeyError):
+        scope["a.md"]
+    assert scope.skipped()[0].reason == "link leads out of the folder"
+
+
+@pytest.mark.parametrize("key", ["../a.md", "/etc/passwd", "sub/../../a.md", ""])
+def test_ids_that_point_elsewhere_are_no_keys(tree: Tree, key: str) -> None:
+    root = tree({"root/b.md": "", "a.md": ""})
+    with pytest.raises(KeyError):
+        FileScope(root / "root")[key]
+
+
+def test_encodings(tree: Tree) -> None:
+    root = tree(
+        {
+            "utf8.md": "café",
+            "bom.md": b"\xef\xbb\xbfcaf\xc3\xa9",
+            "utf16.md": "café".encode("utf-16"),
+            "utf32.md": "café".encode("utf-32"),
+            "latin.md": "café".encode("latin-1"),
+            "broken16.md": b"\xff\xfea",
+        }
+    )
+    scope = FileScope(root)
+    assert {key: raw["text"] for key in scope if (raw := scope.get(key))} == dict.fromkeys(
+        ["utf8.md", "bom.md", "utf16.md", "utf32.md"], "café"
+    )
+    assert reasons(scope) == {
+        "latin.md": "not UTF-8 text (byte 3); convert it to UTF-8",
+        "broken16.md": "not UTF-16 text (byte 2); convert it to UTF-8",
+    }
+
+
+def test_huge_and_odd_files_are_reported(tree: Tree) -> None:
+    root = tree({"big.md": "x" * 101, "ok.md": "x" * 100})
+    os.mkfifo(root / "pipe.md")
+    scope = FileScope(root, max_bytes=100)
+    assert list(scope) == ["ok.md"]
+    assert reasons(scope) == {"big.md": "larger than 100 bytes (101)", "pipe.md": "not a regular file"}
+
+
+def test_what_permissions_forbid_is_reported(tree: Tree) -> None:
+    root = tree({"a.md": "A", "shut.md": "B", "closed/c.md": "C"})
+    code = (
+        "import os, sys\n"
+        "from ir.sources import FileScope\n"
+        "root = sys.argv[1]\n"
+        "os.geteuid() == 0 and os.seteuid(65534)\n"
+        "scope = FileScope(root)\n"
+        "print([k for k in scope if scope.get(k)], [tuple(s) for s in scope.skipped()])\n"
+    )
+    for folder in [root, *root.parents][:3]:
+        folder.chmod(0o755)
+    (root / "shut.md").chmod(0)
+    (root / "closed").chmod(0)
+    try:
+        done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
+    finally:
+        (root / "closed").chmod(0o755)
+    assert done.stdout.startswith("['a.md']")
+    assert "('closed/', 'folder cannot be read: Permission denied')" in done.stdout
+    assert "('shut.md', 'cannot be read: Permission denied')" in done.stdout
+
+
+def test_a_file_that_vanishes_is_no_error(tree: Tree) -> None:
+    root = tree({"a.md": "A", "b.md": "B"})
+    scope = FileScope(root)
+    keys = list(scope)
+    (root / "a.md").unlink()
+    assert [scope.get(key) is not None for key in keys] == [False, True]
+    assert scope.skipped() == []
+    assert list(scope) == ["b.md"]
+
+
+def test_a_file_that_comes_is_found(tree: Tree) -> None:
+    root = tree({"a.md": "A"})
+    scope = FileScope(root)
+    assert len(scope) == 1
+    (root / "b.md").write_text("B")
+    assert scope["b.md"]["text"] == "B"
+    assert "b.md" in scope
+
+
+def test_the_stat_signal_is_silent_about_young_files(tree: Tree) -> None:
+    root = tree({"new.md": "A", "old.md": "B"})
+    os.utime(root / "old.md", ns=(0, 1_600_000_000_000_000_000))
+    scope = FileScope(root)
+    assert list(scope) == ["new.md", "old.md"]
+    assert scope.stat_signal("new.md") is None
+    assert scope.stat_signal("old.md") == "1:1600000000000000000"
+    assert scope.stat_signal("none.md") is None
+
+
+def test_odd_file_names_are_kept_apart_and_storable(tree: Tree) -> None:
+    root = tree({"line\nbreak.md": "A", "spáce .md": "B"})
+    with open(os.fsencode(root) + b"/bad\xff.md", "w") as file:
+        file.write("C")
+    scope = FileScope(root)
+    assert {key: scope[key]["text"] for key in scope} == {"line\nbreak.md": "A", "spáce .md": "B", "bad\\xff.md": "C"}
+    for key in scope:
+        (key + scope[key]["path"]).encode()
+
+
+def test_deep_and_wide_folders(tmp_path: Path) -> None:
+    deep = tmp_path
+    for _ in range(200):
+        deep = deep / "d"
+    deep.mkdir(parents=True)
+    (deep / "a.md").write_text("A")
+    for number in range(2000):
+        (tmp_path / f"{number:04}.md").write_text("")
+    scope = FileScope(tmp_path)
+    assert len(list(scope)) == 2001
+    assert scope["d/" * 200 + "a.md"]["text"] == "A"
+
+
+def test_an_empty_folder_is_an_empty_corpus(tmp_path: Path) -> None:
+    assert list(FileScope(tmp_path)) == []
+    assert FileScope(tmp_path).skipped() == []
+
+
+def test_a_missing_root_is_an_error_and_never_an_empty_corpus(tree: Tree) -> None:
+    root = tree({"sub/a.md": ""})
+    with pytest.raises(SourceError, match=r"There is no file or folder .*nowhere.*Check the path"):
+        CorpusSource.from_files(root / "nowhere")
+    scope = FileScope(root / "sub")
+    (root / "sub/a.md").unlink()
+    (root / "sub").rmdir()
+    with pytest.raises(SourceError):
+        list(scope)
+
+
+def test_a_root_that_is_a_file_is_just_that_file(tree: Tree) -> None:
+    root = tree({"a.txt": "A", "b.md": "B"})
+    source = CorpusSource.from_files(root / "a.txt")
+    assert {key: raw["text"] for key, raw in source.scope.items()} == {"a.txt": "A"}
+
+
+def test_chunks_of_a_file_cite_its_own_lines(tree: Tree) -> None:
+    body = "# Title\n\n" + "\n".join(f"Line {n} of the text." for n in range(200))
+    root = tree({"a.md": f"---\nauthor: me\n---\n\n{body}"})
+    source = CorpusSource.from_files(root)
+    plan = source.indexing_strategy.decompose("a.md", source.scope["a.md"])
+    lines = (root / "a.md").read_text().splitlines()
+    assert len(plan.surfaces) > 2
+    for surface in plan.surfaces:
+        cited = lines[surface.metadata["line_start"] - 1 : surface.metadata["line_end"]]
+        assert surface.text in "\n".join(cited)
+    assert plan.filter_fields["title"] == "Title"
+    assert plan.filter_fields["author"] == "me"
+    assert plan.filter_fields["path"] == str(root / "a.md")

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ir.errors import FilterError, InvalidInput, SourceError
+from ir.sources import CorpusSource
+from ir.strategy import Chunked, Package, Skill, TurnPair, WholeText
+
+
+def write(path: Path, content: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+class TestMapping:
+    def test_any_mapping_with_the_fields_of_the_class_as_keywords(self) -> None:
+        docs = {"a": {"text": "words", "lang": "en"}}
+        source = CorpusSource.from_mapping(
+            docs, name="notes", embedder="light", metadata_of=lambda key, raw: {"k": key}
+        )
+        assert source.scope is docs
+        assert isinstance(source.indexing_strategy, WholeText)
+        assert source.metadata_of is not None
+        assert source.metadata_of("a", docs["a"]) == {"k": "a"}
+        assert source.skipped() == []
+        assert source.stat_signal("a") is None
+
+    def test_an_unknown_keyword_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="emmbedder"):
+            CorpusSource.from_mapping({}, name="x", emmbedder="light")
+
+
+class TestReports:
+    def test_docs_of_projects_tagged_with_the_project(self, tmp_path: Path) -> None:
+        for name in (
+            "alpha/docs/plan.md",
+            "alpha/docs/deep/er.md",
+            "alpha/docs/README.md",
+            "alpha/notes.md",
+            "beta/misc/docs/idea.md",
+            "beta/src/docs/no.md",
+            "gamma/docs/data.csv",
+        ):
+            write(tmp_path / name, "# T\n\nwords")
+        source = CorpusSource.from_md_reports(projects_root=tmp_path)
+        assert {key: raw["project"] for key, raw in source.scope.items()} == {
+            "alpha/docs/plan.md": "alpha",
+            "alpha/docs/deep/er.md": "alpha",
+            "beta/misc/docs/idea.md": "beta",
+        }
+        assert (source.name, type(source.indexing_strategy)) == ("reports", Chunked)
+
+    def test_a_project_itself_may_be_the_root(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(tmp_path / "proj/docs/plan.md", "words")
+        monkeypatch.chdir(tmp_path / "proj")
+        scope = CorpusSource.from_md_reports().scope
+        assert {key: raw["project"] for key, raw in scope.items()} == {"docs/plan.md": "proj"}
+
+
+class TestSkills:
+    def test_folders_of_skill_files(self, tmp_path: Path) -> None:
+        deploy = write(tmp_path / "ops/deploy/SKILL.md", "---\nname: deploy\ndescription: Ship it.\n---\nbody")
+        write(tmp_path / "bare/SKILL.md", "# Bare\n\nDoes a bare thing.\n\nMore.")
+        write(tmp_path / "broken/SKILL.md", "---\nname: [\n---\nStill here.")
+        source = CorpusSource.from_skills(roots=[tmp_path])
+        assert set(source.scope) == {"deploy", "bare", "broken"}
+        assert source.scope["deploy"] == {
+            "name": "deploy",
+            "description": "Ship it.",
+            "skill_path": str(deploy),
+            "parent": "ops",
+        }
+        assert source.scope["bare"]["description"] == "Does a bare thing."
+        assert [item.id for item in source.skipped()] == [f"{tmp_path.name}/broken/SKILL.md (front matter)"]
+        assert isinstance(source.indexing_strategy, Skill)
+
+    def test_a_name_that_comes_twice_is_told_apart_by_its_folder(self, tmp_path: Path) -> None:
+        write(tmp_path / "one/x/SKILL.md", "one")
+        write(tmp_path / "two/x/SKILL.md", "two")
+        roots = [tmp_path / "one", tmp_path / "two", tmp_path / "one"]
+        assert list(CorpusSource.from_skills(roots=roots).scope) == ["x", f"x@{tmp_path}/two/x"]
+
+    def test_a_fetcher_and_both_forms_of_filter(self) -> None:
+        records = [{"name": "a", "description": "A", "parent": "p"}, {"name": "b", "description": "B"}]
+        assert list(CorpusSource.from_skills(fetcher=lambda: records).scope) == ["a", "b"]
+        assert list(CorpusSource.from_skills(fetcher=lambda: records, filter={"parent": "p"}).scope) == ["a"]
+        assert list(CorpusSource.from_skills(fetcher=lambda: records, filter=lambda r: r["name"] > "a").scope) == ["b"]
+        with pytest.raises(FilterError):
+            CorpusSource.from_skills(fetcher=lambda: records, filter={"parent": {"$near": 1}})
+        with pytest.raises(InvalidInput, match="filter must be"):
+            CorpusSource.from_skills(fetcher=lambda: records, filter=3)
+        with pytest.raises(SourceError, match="Skill record 1 has no name"):
+            list(CorpusSource.from_skills(fetcher=lambda: [{"description": "x"}]).scope)
+
+    def test_no_skills_anywhere_says_where_they_were_looked_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SourceError, match=r"none of ~/.claude/skills, .claude/skills, skills exists.*roots="):
+            list(CorpusSource.from_skills().scope)
+        write(tmp_path / "skills/x/SKILL.md", "x")
+        assert list(CorpusSource.from_skills().scope) == ["x"]
+
+
+class TestPackages:
+    def test_what_is_installed(self) -> None:
+        source = CorpusSource.from_packages(readme_chars=100)
+        raw = source.scope["hypothesis"]
+        assert raw["owner"] == "third-party"
+        assert "sortedcontainers" in raw["deps"]
+        assert raw["description"]
+        assert len(raw["readme"]) <= 100
+        assert isinstance(source.indexing_strategy, Package)
+
+    def test_the_projects_of_a_manifest(self, tmp_path: Path) -> None:
+        project = (
+            '[project]\nname = "one"\ndescription = "First."\nversion = "1.0"\ndependencies = ["numpy>=1", "Two"]\n'
+        )
+        write(tmp_path / "one/pyproject.toml", project)
+        write(tmp_path / "one/README.md", "# One")
+        write(tmp_path / "one/src/one/__init__.py", "")
+        write(tmp_path / "two/README.rst", "Two")
+        write(tmp_path / "bad/pyproject.toml", "[project")
+        manifest = write(tmp_path / "my.pth", "# mine\nimport os\none/src\ntwo\n\nbad\ngone\none\n")
+        source = CorpusSource.from_packages(manifest=manifest)
+        assert list(source.scope) == ["one", "two", "bad"]
+        assert source.scope["one"] == {
+            "name": "one",
+            "description": "First.",
+            "readme": "# One",
+            "owner": "ours",
+            "deps": ["numpy", "two"],
+            "version": "1.0",
+            "path": str(tmp_path / "one"),
+        }
+        said = {item.id: item.reason for item in source.skipped()}
+        assert said["my.pth:7"] == "there is no folder 'gone'"
+        assert "already found at my.pth:3" in said["my.pth:8"]
+        assert "the folder's name is taken" in said["my.pth:6"]
+
+    def test_a_readme_outside_of_the_project_is_not_read(self, tmp_path: Path) -> None:
+        write(tmp_path / "secret.md", "secret")
+        write(tmp_path / "p/pyproject.toml", '[project]\nname = "p"\nreadme = "../secret.md"\n')
+        manifest = write(tmp_path / "m.pth", "p\n")
+        assert CorpusSource.from_packages(manifest=manifest).scope["p"]["readme"] == ""
+
+    def test_a_missing_manifest_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError, match=r"The manifest .*no.pth' cannot be read.*a project folder on each line"):
+            list(CorpusSource.from_packages(manifest=tmp_path / "no.pth").scope)
+
+
+class TestTools:
+    tool: dict[str, Any] = {  # noqa: RUF012
+        "name": "read_file",
+        "description": "Reads a file.",
+        "inputSchema": {"properties": {"path": {"description": "Where it is."}, "limit": {"type": "integer"}}},
+    }
+
+    @pytest.mark.parametrize(
+        "tools",
+        [
+            [tool],
+            {"tools": [tool]},
+            {"result": {"tools": [tool]}},
+            SimpleNamespace(tools=[SimpleNamespace(**tool)]),
+            lambda: [TestTools.tool],
+        ],
+        ids=["list", "answer", "rpc", "objects", "function"],
+    )
+    def test_tools_in_any_form(self, tools: Any) -> None:
+        source = CorpusSource.from_mcp_tools(tools)
+        plan = source.indexing_strategy.decompose("read_file", source.scope["read_file"])
+        assert plan.surfaces[0].text == "read_file: Reads a file.\npath: Where it is.\nlimit"
+        assert plan.filter_fields == {"name": "read_file", "params": ["path", "limit"], "title": "read_file"}
+
+    def test_a_file_of_tools(self, tmp_path: Path) -> None:
+        file = write(tmp_path / "tools.json", json.dumps({"tools": [self.tool]}))
+        assert list(CorpusSource.from_mcp_tools(file).scope) == ["read_file"]
+        write(file, "{")
+        with pytest.raises(SourceError, match="is not JSON"):
+            list(CorpusSource.from_mcp_tools(file).scope)
+
+    @pytest.mark.parametrize("tools", [[{"description": "x"}], {"tool": 1}, 3, [tool, tool]])
+    def test_bad_tools_are_refused(self, tools: Any) -> None:
+        with pytest.raises(SourceError):
+            list(CorpusSource.from_mcp_tools(tools).scope)
+
+
+class TestSessions:
+    def lines(self) -> list[Any]:
+        def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+            return {"type": role, "message": {"role": role, "content": content}, "cwd": "/home/me/proj", **more}
+
+        return [
+            {"type": "summary", "summary": "x"},
+            said("user", "How do I deploy?", timestamp="2024-01-01T00:00:00Z"),
+            said("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Run make."}]),
+            said("user", [{"type": "tool_result", "content": "ok"}]),
+            said("assistant", [{"type": "tool_use", "name": "x"}, {"type": "text", "text": "Done."}]),
+            said("user", "caveat", isMeta=True),
+            said("assistant", "side", isSidechain=True),
+            said("user", "And undo?"),
+        ]
+
+    def test_questions_with_their_answers(self, tmp_path: Path) -> None:
+        file = write(tmp_path / "-home-me-proj/s1.jsonl", "\n".join(map(json.dumps, self.lines())) + "\n{broken\n")
+        source = CorpusSource.from_claude_sessions(tmp_path)
+        assert list(source.scope) == ["-home-me-proj/s1.jsonl#1", "-home-me-proj/s1.jsonl#2"]
+        assert source.scope["-home-me-proj/s1.jsonl#1"] == {
+            "user": "How do I deploy?",
+            "assistant": "Run make.\n\nDone.",
+            "session": "-home-me-proj/s1.jsonl",
+            "turn": 1,
+            "timestamp": "2024-01-01T00:00:00Z",
+            "project": "proj",
+            "path": str(file),
+        }
+        (problem,) = source.skipped()
+        assert problem.id == "-home-me-proj/s1.jsonl:9"
+        assert isinstance(source.indexing_strategy, TurnPair)
+
+    def test_plain_roles_in_one_file(self, tmp_path: Path) -> None:
+        turns = [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": "a"},
+        ]
+        file = write(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, turns)))
+        scope = CorpusSource.from_sessions(file).scope
+        assert {key: (raw["user"], raw["assistant"]) for key, raw in scope.items()} == {"chat.jsonl#1": ("q", "a")}
+
+    def test_a_missing_folder_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError, match="There are no chat sessions at"):
+            list(CorpusSource.from_claude_sessions(tmp_path / "none").scope)
