@@ -1,0 +1,257 @@
+"""Every store answers as the one in memory does, whatever was written before."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ir.base import Record
+from ir.protocols import Ranking, Snapshot, Store
+from ir.store import CorpusStore
+from ir.testing.made import all_refs, unit, where, words
+
+pytestmark = pytest.mark.slow
+
+DIM = 4
+COSINE_TOLERANCE = 2e-3
+BM25_TOLERANCE = 1e-3
+
+# -- what may happen to a store ---------------------------------------------------------------------------------
+
+Operation = tuple[str, tuple[Any, ...]]
+
+names = st.sampled_from(["a", "b", "c", "d", "é/ü", "f 'g'"])
+vocabulary = ["the", "red", "foxes", "run", "running", "getUserName", "user_name", "http.client.retry", "Straße", "42"]
+#: Repeated up to some hundred words: the lengths of long texts are rounded.
+sentences = st.tuples(st.lists(st.sampled_from(vocabulary), max_size=9), st.sampled_from([1, 1, 2, 7, 31])).map(
+    lambda drawn: " ".join(drawn[0] * drawn[1])
+)
+vectors = st.lists(st.integers(-3, 3), min_size=DIM, max_size=DIM)
+metadata = st.fixed_dictionaries(
+    {},
+    optional={
+        "n": st.one_of(st.integers(0, 3), st.booleans(), st.none(), st.sampled_from([0.5, 2.0])),
+        "tag": st.one_of(st.sampled_from(["x", "xy", "z"]), st.lists(st.sampled_from(["x", "y", 1]), max_size=2)),
+        "deep": st.fixed_dictionaries({}, optional={"k": st.integers(0, 2)}),
+        "title": st.sampled_from(["Foxes", "User guide"]),
+    },
+)
+edges = st.dictionaries(st.sampled_from(["ref", "next"]), st.lists(names, max_size=2), max_size=2)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    artifact, kind, index = draw(names), draw(st.sampled_from(["document", "chunk"])), draw(st.integers(0, 2))
+    return Record(
+        id=f"{artifact}:{index}",
+        artifact_id=artifact,
+        surface_kind=kind,
+        surface_index=index,
+        text=draw(sentences),
+        vector=np.array(draw(vectors), dtype=np.float32),
+        metadata=draw(metadata),
+    )
+
+
+record_ids = st.tuples(names, st.integers(0, 2)).map(lambda pair: f"{pair[0]}:{pair[1]}")
+writes: st.SearchStrategy[Operation] = st.one_of(
+    st.tuples(st.just("put_records"), st.tuples(st.lists(records(), min_size=1, max_size=5))),
+    st.tuples(st.just("put_records"), st.tuples(st.lists(records(), min_size=1, max_size=5))),
+    st.tuples(st.just("put_record"), st.tuples(records())),
+    st.tuples(st.just("delete_records"), st.tuples(st.lists(record_ids, min_size=1, max_size=3))),
+    st.tuples(st.just("delete_record"), st.tuples(record_ids)),
+    st.tuples(st.just("set_links"), st.tuples(names, edges)),
+    st.tuples(st.just("delete_links"), st.tuples(names)),
+    st.tuples(st.just("set_ledger_entry"), st.tuples(names, st.dictionaries(names, st.integers(), max_size=1))),
+    st.tuples(st.just("delete_ledger_entry"), st.tuples(names)),
+    st.tuples(st.just("set_config"), st.tuples(st.fixed_dictionaries({"name": names}))),
+    st.tuples(st.just("set_calibration"), st.tuples(st.sampled_from(["dense", "hybrid|blend"]), metadata)),
+)
+#: Some writes, and how they are made: each by itself, in one transaction, or in one that fails.
+batches = st.tuples(
+    st.sampled_from(["alone", "together", "together", "aborted"]), st.lists(writes, min_size=1, max_size=5)
+)
+
+FILTERS: list[dict[str, Any] | None] = [
+    None,
+    {"n": {"$gte": 1}},
+    {"n": 2},
+    {"n": True},
+    {"n": None},
+    {"tag": "x"},
+    {"tag": {"$contains": "y"}},
+    {"deep.k": {"$lt": 2}},
+    {"$or": [{"tag": {"$in": ["z", 1]}}, {"n": {"$exists": False}}]},
+    {"$nor": [{"tag": "x"}, {"deep.k": 1}]},
+]
+QUERIES = ["red fox", "the user name", "getUserName", "running hens 42", "straße", "absent"]
+VECTORS = [unit(1, 0, 0, 0), unit(1, -1, 2, 0.5)]
+
+
+class Abort(Exception):
+    """Ends a transaction that is to be undone."""
+
+
+def write(store: Store, batch: tuple[str, Sequence[Operation]]) -> None:
+    manner, operations = batch
+    if manner == "alone":
+        for name, arguments in operations:
+            getattr(store, name)(*arguments)
+        return
+    try:
+        with store.transaction():
+            for name, arguments in operations:
+                getattr(store, name)(*arguments)
+            if manner == "aborted":
+                raise Abort
+    except Abort:
+        pass
+
+
+# -- what must then be the same ---------------------------------------------------------------------------------
+
+
+def kept(store: Store) -> dict[str, Any]:
+    """Everything in the store, in a form that can be compared."""
+    held = [store.get_record(record_id) for record_id in sorted(store.record_ids())]
+    ids, matrix, metas = store.matrix()
+    return {
+        "records": [{**vars(record), "vector": record.vector.tolist()} for record in held],
+        "count": len(store),
+        "matrix": sorted(zip(ids, matrix.round(5).tolist(), (str(meta) for meta in metas), strict=True)),
+        "links": sorted(store.link_items()),
+        "ledger": sorted(store.ledger_items()),
+        "config": store.get_config(),
+        "calibration": {mode: store.get_calibration(mode) for mode in store.calibration_modes()},
+    }
+
+
+def scored(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
+    assert (np.diff(ranking.scores) <= 0).all()
+    rows = snapshot.rows(ranking.refs)
+    assert len({row.id for row in rows}) == len(rows)
+    return {row.id: float(score) for row, score in zip(rows, ranking.scores, strict=True)}
+
+
+def assert_same_top(few: dict[str, float], every: dict[str, float], tolerance: float) -> None:
+    """``few`` are the best of ``every``, up to ties."""
+    best = sorted(every.values(), reverse=True)[: len(few)]
+    assert sorted(few.values(), reverse=True) == pytest.approx(best, abs=tolerance)
+    assert few == pytest.approx({name: every[name] for name in few}, abs=tolerance)
+
+
+def assert_answers_alike(oracle: Snapshot, other: Snapshot) -> None:
+    assert (len(oracle), oracle.kinds(), oracle.dim) == (len(other), other.kinds(), other.dim)
+    for spec in FILTERS:
+        for kinds in (None, ["chunk"]):
+            allowed = where(spec, kinds)
+            for vector in VECTORS:
+                expected = scored(oracle, oracle.dense(vector, 100, allowed))
+                assert scored(other, other.dense(vector, 100, allowed)) == pytest.approx(expected, abs=COSINE_TOLERANCE)
+                few = scored(other, other.dense(vector, 3, allowed))
+                assert len(few) == min(3, len(expected))
+                assert_same_top(few, expected, COSINE_TOLERANCE)
+            for query in QUERIES:
+                expected = scored(oracle, oracle.lexical(words(query), 100, allowed))
+                assert scored(other, other.lexical(words(query), 100, allowed)) == pytest.approx(
+                    expected, abs=BM25_TOLERANCE
+                )
+                few = scored(other, other.lexical(words(query), 3, allowed))
+                assert len(few) == min(3, len(expected))
+                assert_same_top(few, expected, BM25_TOLERANCE)
+
+
+def completed(snapshot: Snapshot) -> dict[str, tuple[Any, ...]]:
+    """For each record its scores, its row and its kind, looked up by ref."""
+    if not len(snapshot):
+        return {}
+    refs = all_refs(snapshot, DIM)
+    columns = [snapshot.dense_scores(vector, refs) for vector in VECTORS]
+    columns += [snapshot.lexical_scores(words(query), refs) for query in QUERIES]
+    groups, kinds = snapshot.grouping(refs)
+    rows = snapshot.rows(refs)
+    by_group = {(int(group), row.artifact_id) for group, row in zip(groups, rows, strict=True)}
+    assert len(by_group) == len(set(groups.tolist())) == len({row.artifact_id for row in rows})
+    return {
+        row.id: (row, kind, [float(column[at]) for column in columns])
+        for at, (row, kind) in enumerate(zip(rows, kinds, strict=True))
+    }
+
+
+def assert_completed_alike(oracle: Snapshot, other: Snapshot) -> None:
+    expected, given_ = completed(oracle), completed(other)
+    assert expected.keys() == given_.keys()
+    for name, (row, kind, scores) in expected.items():
+        assert given_[name][:2] == (row, kind)
+        assert given_[name][2] == pytest.approx(scores, abs=COSINE_TOLERANCE)
+    terms = sorted({term for query in QUERIES for term in words(query)})
+    ours, theirs = oracle.term_stats(terms), other.term_stats(terms)
+    assert (ours.documents, dict(ours.frequencies)) == (theirs.documents, dict(theirs.frequencies))
+    assert ours.average_length == pytest.approx(theirs.average_length)
+
+
+def drive(batch_list: Sequence[tuple[str, Sequence[Operation]]], make: Callable[[], CorpusStore]) -> None:
+    oracle, other = CorpusStore.memory(), make()
+    for batch in batch_list:
+        write(oracle, batch)
+        write(other, batch)
+        assert kept(other) == kept(oracle)
+    with oracle.snapshot() as expected, other.snapshot() as snapshot:
+        assert_answers_alike(expected, snapshot)
+        assert_completed_alike(expected, snapshot)
+    other.close()
+
+
+few_runs = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(few_runs, max_examples=60)
+@given(st.lists(batches, min_size=1, max_size=5))
+def test_dicts(batch_list: list[Any]) -> None:
+    drive(batch_list, lambda: CorpusStore({}, {}, {}, {}))
+
+
+@settings(few_runs, max_examples=60)
+@given(st.lists(batches, min_size=1, max_size=5))
+def test_an_index_made_step_by_step_is_the_one_made_at_once(batch_list: list[Any]) -> None:
+    """Searching between the writes, so that every cache is filled and has to be given up, changes nothing."""
+    searched, fresh = CorpusStore.memory(), CorpusStore.memory()
+    for batch in batch_list:
+        write(searched, batch)
+        write(fresh, batch)
+        with searched.snapshot() as snapshot:
+            completed(snapshot)
+    with fresh.snapshot() as expected, searched.snapshot() as snapshot:
+        assert_answers_alike(expected, snapshot)
+        assert_completed_alike(expected, snapshot)
+
+
+@settings(few_runs, max_examples=40)
+@given(st.lists(batches, min_size=1, max_size=5))
+def test_a_held_snapshot_does_not_move(batch_list: list[Any]) -> None:
+    store = CorpusStore.memory()
+    for batch in batch_list:
+        with store.snapshot() as held:
+            before = completed(held)
+            write(store, batch)
+            assert completed(held) == before
+
+
+@settings(few_runs, max_examples=30)
+@given(st.lists(batches, min_size=1, max_size=5))
+def test_local(batch_list: list[Any]) -> None:
+    from ir.store.local import LocalStore
+
+    folder = Path(tempfile.mkdtemp())
+    try:
+        drive(batch_list, lambda: LocalStore(folder / "corpus"))
+    finally:
+        shutil.rmtree(folder)
