@@ -27,6 +27,7 @@ VARYING = [
     (re.compile(r"\b\d+(\.\d)? [kMG]?B\b"), "40.0 kB"),
     (re.compile(r"/\S*/(data|config|cache)/"), r"~/\1/"),
     (re.compile(r"\t(/\S+/)"), "\t…/"),
+    (re.compile(r"-[0-9a-f]{6}\b"), "-4de199"),
 ]
 
 
@@ -46,6 +47,11 @@ def normal(text: str) -> str:
     for pattern, substitute in VARYING:
         text = pattern.sub(substitute, text)
     return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def comparable(text: str) -> str:
+    """Without scores and sizes of the corpus, which any edit of any page changes a little."""
+    return re.sub(r"\d+\.\d{3}|\d+ records|\t\d+", "…", text)
 
 
 def run_console(block: str) -> str:
@@ -74,7 +80,7 @@ def test_blocks_run_and_print_what_the_page_shows(page: Path, place: Path) -> No
             if UPDATE:
                 updated = updated.replace(match.group(), f"```console\n{now}```")
             else:
-                assert now == block
+                assert comparable(now) == comparable(block)
     if UPDATE:
         page.write_text(updated, "utf-8")
 

@@ -95,18 +95,17 @@ def test_an_unexpected_error_has_no_traceback_unless_debugging(
 
 
 def test_a_reader_that_goes_away_is_no_error(notes: Path) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*COMMAND, "search", "notes", "the", "--mode", "dense"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "IR_EMBEDDER": "light"},
         text=True,
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    said = process.stderr.read()
-    process.wait(timeout=60)
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
 
@@ -125,19 +124,19 @@ def test_interrupting_says_so_and_leaves_with_130(notes: Path) -> None:
 
 def test_watch_ends_cleanly_on_ctrl_c(notes: Path) -> None:
     pytest.importorskip("watchfiles")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*COMMAND, "watch", "notes"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "IR_EMBEDDER": "light"},
         text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "watching" in line:
-            break
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "watching" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Traceback" not in err
     assert "0 updates" in out
@@ -167,6 +166,6 @@ def test_rm_asks_at_a_terminal(notes: Path, ir: Ir) -> None:
     process = subprocess.Popen([*COMMAND, "rm", "kitchen"], stdin=follower, stdout=follower, stderr=follower)
     os.close(follower)
     os.write(leader, b"n\n")
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=60) == 1
     os.close(leader)
     assert ir("ls", "--json").json["corpora"][0]["name"] == "kitchen"

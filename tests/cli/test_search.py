@@ -51,7 +51,7 @@ def test_json_is_one_document_with_hits_and_their_places(ir: Ir, notes: Path) ->
     assert top["rank"] == 1
     assert Path(top["path"]).resolve() == (notes / "tea.md").resolve()
     assert top["line"] == 3
-    assert [top["excerpt"][start:end] for start, end in top["marks"]][:2] == ["green", "tea"]
+    assert [top["excerpt"][start:end] for start, end in top["marks"]] == ["Tea", "green", "tea"]
     assert top["explanation"]["matched_terms"]
     assert document["meta"]["mode"] == "hybrid"
 
@@ -61,7 +61,7 @@ def test_explain_says_ranks_shares_and_terms(ir: Ir, notes: Path) -> None:
     assert "dense    rank 1" in done.out
     assert "lexical  rank 1" in done.out
     assert "adds" in done.out
-    assert "not here: submarin" in done.out
+    assert "not here: submarine\n" in done.out
 
 
 def test_filters_and_conditions_are_applied(ir: Ir, notes: Path) -> None:
@@ -81,7 +81,7 @@ def test_filters_and_conditions_are_applied(ir: Ir, notes: Path) -> None:
         (["--mode", "hybird"], "'hybrid'"),
         (["--fusion", "mean"], "'blend'"),
         (["--k", "0"], "at least 1"),
-        (["--k", "many"], "many"),
+        (["--k", "many"], "--k"),
         (["--filter", "{"], "not valid JSON"),
         (["--filter", '{"a": {"$near": 1}}'], "$near"),
         (["--where", "nonsense"], "FIELD=VALUE"),
@@ -96,7 +96,7 @@ def test_wrong_usage_is_exit_code_two_with_a_message(ir: Ir, notes: Path, argume
     assert "Traceback" not in plain.err
     as_json = ir("search", "notes", "tea", "--json", *arguments)
     assert as_json.code == 2
-    assert said in as_json.json["error"]["message"]
+    assert said in " ".join(as_json.json["error"].values())
 
 
 def test_empty_query_missing_query_and_too_many_words(ir: Ir, notes: Path) -> None:

@@ -58,7 +58,7 @@ class BuildResponse(Value):
 @operation("build", summary="Index a corpus or a folder, or bring it up to date")
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     target = resolve(request.target)
-    source = target.source()
+    source = target.source(ctx.settings)
     embedder = embedder_for(target, request.embedder, ctx)
     if request.dry_run:
         return _preview(target, source, embedder, ctx, prune=request.prune)
@@ -75,7 +75,7 @@ def build_target(
     corpus = build_source(
         source, store=store, embedder=embedder, full=prune, progress=ctx.progress, language=_language(store, ctx)
     )
-    target.remember(str(corpus.store.get_config().get("embedder", embedder)))
+    target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)
     assert corpus.report is not None, "a corpus that was just built has a report"
     return response_of(target.name, corpus.report, embedder=corpus.embedder_id)
 

@@ -12,6 +12,7 @@ from ir.app.operation import Value, operation
 from ir.app.targets import built_corpora, is_built, known_names, resolve
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput, IrError
+from ir.options import choice
 
 __all__ = [
     "CorpusSummary",
@@ -28,6 +29,18 @@ __all__ = [
     "register",
     "remove",
 ]
+
+
+#: Under which name each kind of corpus takes the path it is made from.
+_PATH_PARAMETERS = {
+    "files": "root",
+    "jsonl": "path",
+    "mcp": "tools",
+    "packages": "manifest",
+    "reports": "projects_root",
+    "sessions": "root",
+    "skills": "roots",
+}
 
 
 @dataclass(frozen=True)
@@ -150,8 +163,11 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
     if request.path is not None:
         folder = Path(request.path).expanduser().resolve()
         if not folder.exists():
-            raise InvalidInput(f"There is no folder {request.path!r}.", remedy="Check the path.")
-        params["root"] = str(folder)
+            raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
+        parameter = _PATH_PARAMETERS[choice("kind made from a path", request.kind, _PATH_PARAMETERS)]
+        params[parameter] = [str(folder)] if parameter == "roots" else str(folder)
+    if request.kind == "files" and "pattern" not in params:
+        params.setdefault("all_text", True)  # what `ir search PATH` takes
     replaced = request.name in registered()
     entry = enter(request.name, request.kind, embedder=request.embedder or "default", **params)
     return RegisterResponse(request.name, entry, replaced)
@@ -215,7 +231,10 @@ def _delete(name: str, folder: Path) -> None:
 def _summary(name: str, entry: Mapping[str, Any] | None) -> CorpusSummary:
     entry = entry or {}
     params = entry.get("params", {})
-    about: dict[str, Any] = {"kind": entry.get("kind"), "origin": _text(params.get("root")) or entry.get("kind")}
+    kind = entry.get("kind")
+    given = params.get(_PATH_PARAMETERS.get(str(kind), ""))
+    origin = ", ".join(map(str, given)) if isinstance(given, list) else _text(given)
+    about: dict[str, Any] = {"kind": kind, "origin": origin or kind}
     if not is_built(name):
         return CorpusSummary(name, built=False, state="not built", embedder=entry.get("embedder"), **about)
     size = _bytes(corpus_dir(name))

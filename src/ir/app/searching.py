@@ -16,8 +16,7 @@ from ir.app.targets import Target, resolve
 from ir.errors import CorpusNotBuilt, InvalidInput
 
 if TYPE_CHECKING:
-    from ir.base import Hits, SearchHit
-    from ir.index import Corpus
+    from ir.base import SearchHit
 
 __all__ = ["Found", "SearchRequest", "SearchResponse", "search"]
 
@@ -52,18 +51,23 @@ class Found(Value):
 
 @dataclass(frozen=True)
 class SearchResponse(Value):
-    """Hits, best first. ``stale``: the source has changes that the index has not; ``None`` if nobody looked."""
+    """Hits, best first. ``stale``: the source has changes that the index has not; ``None`` if nobody looked.
+
+    ``words`` says for each term of the query as which word it was written.
+    """
 
     query: str
     corpus: str
     found: tuple[Found, ...]
     stale: bool | None = None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @operation("search", summary="Rank a corpus or a folder against a query", read_only=True)
 def search(request: SearchRequest, ctx: Context) -> SearchResponse:
+    from ir.analysis import analyzer_for
     from ir.retrieve import search as search_corpus
 
     if not request.query.strip():
@@ -74,25 +78,18 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     hits = search_corpus(
         corpus,
         request.query,
-        k=request.k or ctx.settings["k"],
-        mode=request.mode or ctx.settings["mode"],
-        fusion=request.fusion or ctx.settings["fusion"],
+        k=ctx.settings["k"] if request.k is None else request.k,
+        mode=ctx.settings["mode"] if request.mode is None else request.mode,
+        fusion=ctx.settings["fusion"] if request.fusion is None else request.fusion,
         filter=request.filter,
         surfaces=request.surfaces or None,
         explain=request.explain,
     )
     notes += [*hits.meta.get("notes", ()), *map(str, hits.meta.get("degraded", ()))]
-    return SearchResponse(
-        request.query, target.name, _found(hits, corpus, request.query), stale, tuple(notes), hits.meta
-    )
-
-
-def _found(hits: Hits, corpus: Corpus, query: str) -> tuple[Found, ...]:
-    from ir.analysis import analyzer_for, query_terms
-
     analyzer = analyzer_for(corpus.store.get_config().get("language") or "english")
-    terms = query_terms(analyzer, query)
-    return tuple(Found(rank, hit, cite(hit, terms, analyzer)) for rank, hit in enumerate(hits, start=1))
+    words = {term: request.query[t.start : t.end] for t in analyzer.tokens(request.query) for term in t.terms}
+    found = tuple(Found(rank, hit, cite(hit, words, analyzer)) for rank, hit in enumerate(hits, start=1))
+    return SearchResponse(request.query, target.name, found, stale, tuple(notes), words, hits.meta)
 
 
 def _prepare(target: Target, request: SearchRequest, ctx: Context) -> tuple[bool | None, list[str]]:
@@ -104,7 +101,7 @@ def _prepare(target: Target, request: SearchRequest, ctx: Context) -> tuple[bool
             )
         _refuse_whole_home(target.path, request.target)
         ctx.note(f"indexing {target.path} as {target.name!r}")
-        built = build_target(target, target.source(), embedder_for(target, request.embedder, ctx), ctx)
+        built = build_target(target, target.source(ctx.settings), embedder_for(target, request.embedder, ctx), ctx)
         notes = [f"{len(built.skipped)} files were left out; `ir build {target.name} --dry-run` lists them."]
         return False, notes if built.skipped else []
     wanted = ctx.settings["refresh"] if request.refresh is None else request.refresh
@@ -115,7 +112,7 @@ def _refresh(target: Target, ctx: Context) -> tuple[bool | None, list[str]]:
     from ir.index import refresh_if_cheap
 
     outcome = refresh_if_cheap(
-        target.name if target.path is None else target.source(),
+        target.name if target.path is None else target.source(ctx.settings),
         scan_ms=ctx.settings["refresh_scan_ms"],
         max_changed=ctx.settings["refresh_max_changed"],
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ir.base import storage_key
 from ir.config import corpus_dir, data_dir, safe_name
@@ -28,7 +29,7 @@ class Target:
     def built(self) -> bool:
         return is_built(self.name)
 
-    def source(self) -> CorpusSource:
+    def source(self, settings: Mapping[str, Any]) -> CorpusSource:
         """What the corpus is made from; an error for a corpus that was built from data in memory."""
         if self.path is None:
             from ir.registry import source_for
@@ -36,19 +37,21 @@ class Target:
             return source_for(self.name)
         from ir.sources import CorpusSource
 
-        root, pattern = _scope(self.path)
-        return CorpusSource.from_files(root, name=self.name, pattern=pattern)
+        return CorpusSource.from_files(name=self.name, **self._params(settings))
 
-    def remember(self, embedder: str) -> None:
+    def remember(self, embedder: str, settings: Mapping[str, Any]) -> None:
         """Register the folder under its name, so that it can be listed, rebuilt and refreshed."""
         if self.path is None:
             return
         from ir.registry import register, registered
 
-        root, pattern = _scope(self.path)
-        entry = registered().get(self.name)
-        if entry is None or entry.get("embedder") != embedder:
-            register(self.name, "files", embedder=embedder, root=str(root), pattern=pattern)
+        params = self._params(settings)
+        entry = registered().get(self.name, {})
+        if (entry.get("embedder"), entry.get("params")) != (embedder, params):
+            register(self.name, "files", embedder=embedder, **params)
+
+    def _params(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {"root": str(self.path), "all_text": True, "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
 
 
 def resolve(word: str) -> Target:
@@ -99,10 +102,3 @@ def built_corpora() -> list[str]:
 def is_built(name: str) -> bool:
     """Whether the corpus has an index on disk."""
     return (corpus_dir(name) / "corpus.db").is_file()
-
-
-def _scope(path: Path) -> tuple[Path, str]:
-    """The root and pattern that take in a path: all of a folder, or one file of its folder."""
-    import re
-
-    return (path, ".*") if path.is_dir() else (path.parent, f"^{re.escape(path.name)}$")

@@ -43,7 +43,7 @@ def watch(request: WatchRequest, ctx: Context) -> WatchResponse:
     from ir.index import watch as watch_source
 
     target = resolve(request.target)
-    source = target.source()
+    source = target.source(ctx.settings)
     embedder = embedder_for(target, request.embedder, ctx)
     ctx.note(_sentence(build_target(target, source, embedder, ctx)))
     stop = threading.Event()

@@ -45,8 +45,13 @@ def info(target: CorpusOrPath, as_json: Json = False) -> None:
 
 def register_corpus(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name to give.")],
-    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The folder it is made from.")] = None,
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="files, skills, reports or packages.")] = "files",
+    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The folder or file it is made from.")] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind", metavar="KIND", help="files, skills, reports, packages, sessions, jsonl, mcp or records."
+        ),
+    ] = "files",
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the kind. Repeatable."),
@@ -85,7 +90,9 @@ def _ask(preview: RemoveResponse) -> None:
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInput(f"Removing {preview.corpus!r} needs --yes where nobody can be asked.")
-    typer.confirm(f"Remove the corpus {preview.corpus!r} ({size(preview.bytes)})?", abort=True, err=True)
+    if not typer.confirm(f"Remove the corpus {preview.corpus!r} ({size(preview.bytes)})?", err=True):
+        print("ir: nothing was changed", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _parameters(pairs: list[str]) -> dict[str, Any]:

@@ -71,17 +71,25 @@ def make_app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
 
     @app.callback()
     def root(
-        version: bool = typer.Option(False, "--version", help="Show the version and leave.", is_eager=True),
+        version: bool = typer.Option(
+            False, "--version", help="Show the version and leave.", is_eager=True, callback=_show_version
+        ),
     ) -> None:
-        if version:
-            import ir
+        """A callback makes this a group of commands, however few of them are loaded."""
 
-            print(f"ir {ir.__version__}")
-            raise typer.Exit
+    root.__doc__ = None  # or it would be the help of the whole
 
     for module in dict.fromkeys(COMMANDS[command] for command in commands):
         import_module(f"ir.cli.{module}").register(app)
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import ir
+
+        print(f"ir {ir.__version__}")
+        raise typer.Exit
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -109,6 +117,8 @@ def _dispatch(args: list[str]) -> int:
     wanted = [args[0]] if args and args[0] in COMMANDS and not completing else list(COMMANDS)
     command = typer.main.get_command(make_app(wanted))
     result = command.main(args or ["--help"], prog_name="ir", standalone_mode=False)
+    if result == EXIT_INTERRUPTED:  # Typer may turn an interruption into an exit code
+        raise KeyboardInterrupt
     return result if isinstance(result, int) else 0
 
 

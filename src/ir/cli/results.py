@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.text import Text
 
+    from ir.app.citation import Citation
     from ir.app.searching import Found, SearchResponse
     from ir.cli.output import Output
 
 __all__ = ["location", "show"]
 
-PLAIN_WIDTH = 160
+PLAIN_WIDTH = 140
+MAX_LINES = 4
 
 
 def show(response: SearchResponse, output: Output) -> None:
     """Print the hits; what is said about them goes to stderr."""
     for found in response.found:
         if output.pretty:
-            output.console.print(_pretty(found), soft_wrap=True)
+            output.console.print(_pretty(found, response.words))
         else:
-            print(_plain(found))
+            print(_plain(found, response.words))
     for note in response.notes:
         print(f"ir: {note}", file=sys.stderr)
     if not response.found:
@@ -43,35 +47,42 @@ def location(found: Found) -> str:
     return f"{path} (page {place.page})" if place.page is not None else str(path)
 
 
-def _plain(found: Found) -> str:
-    text = " ".join(found.citation.excerpt.split())
+def _plain(found: Found, words: Mapping[str, str]) -> str:
+    text = " ".join(found.citation.excerpt[found.citation.focus :].split())
     if len(text) > PLAIN_WIDTH:
         text = text[: PLAIN_WIDTH - 1].rstrip() + "…"
     lines = [f"{location(found)}: {found.hit.score:.3f} {text}"]
-    lines += [f"    {reason}" for reason in _reasons(found)]
+    lines += [f"    {reason}" for reason in _reasons(found, words)]
     return "\n".join(lines)
 
 
-def _pretty(found: Found) -> Text:
+def _pretty(found: Found, words: Mapping[str, str]) -> RenderableType:
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
     place = found.citation
     link = f" link {Path(place.path).as_uri()}" if place.path and Path(place.path).is_absolute() else ""
-    out = Text.assemble((f"{found.rank:>2}  ", "dim"), (location(found), f"bold cyan{link}"))
-    out.append(f"  {found.hit.score:.3f}", style="dim")
+    head = Text.assemble((f"{found.rank:>2}  ", "dim"), (location(found), f"bold cyan{link}"), overflow="fold")
+    head.append(f"  {found.hit.score:.3f}", style="dim")
     heading = _heading(found)
     if heading:
-        out.append(f"  {heading}", style="green")
+        head.append(f"  {heading}", style="green")
+    reasons = Text("\n".join(_reasons(found, words)), style="dim")
+    parts = [Padding(text, (0, 0, 0, 4)) for text in (_excerpt(place), reasons) if text.plain]
+    return Group(head, *parts, Text())
+
+
+def _excerpt(place: Citation) -> Text:
+    """A few lines of the excerpt, from just above the one that is cited on, with the matches marked."""
+    from rich.text import Text
+
     body = Text(place.excerpt)
     for start, end in place.marks:
         body.stylize("bold yellow", start, end)
-    for line in body.split("\n"):
-        line.rstrip()
-        if line.plain.strip():
-            out.append("\n    ").append_text(line)
-    for reason in _reasons(found):
-        out.append(f"\n    {reason}", style="dim")
-    return out.append("\n")
+    lines = [line for line in body.split("\n") if line.plain.strip()]
+    above = sum(1 for line in place.excerpt[: place.focus].split("\n") if line.strip())
+    return Text("\n").join(lines[max(0, above - 1) :][:MAX_LINES])
 
 
 def _heading(found: Found) -> str:
@@ -81,18 +92,22 @@ def _heading(found: Found) -> str:
     return heading_of(found.hit.metadata) or (name if isinstance(name, str) else "")
 
 
-def _reasons(found: Found) -> list[str]:
+def _reasons(found: Found, words: Mapping[str, str]) -> list[str]:
     """Why the hit stands where it does, one line to a channel; nothing unless it was asked for."""
     why = found.hit.explanation
     if why is None:
         return []
     shares = why.get("shares", {})
     lines = [_channel(name, channel, shares.get(name)) for name, channel in why.get("channels", {}).items()]
-    terms = f"terms    {', '.join(why.get('matched_terms', ())) or 'none matched'}"
-    missing = why.get("missing_terms", ())
-    lines.append(terms + (f"; not here: {', '.join(missing)}" if missing else ""))
+    here, missing = (_written(why.get(name, ()), words) for name in ("matched_terms", "missing_terms"))
+    lines.append(f"words    {here or 'none found'}" + (f"; not here: {missing}" if missing else ""))
     lines += [f"{name:<8} {value:+.3f}" for name, value in why.get("boosts", {}).items()]
     return lines
+
+
+def _written(terms: Iterable[str], words: Mapping[str, str]) -> str:
+    """Terms as the user wrote them; an identifier and its parts are one word."""
+    return ", ".join(dict.fromkeys(words.get(term, term) for term in terms))
 
 
 def _channel(name: str, channel: Any, share: float | None) -> str:

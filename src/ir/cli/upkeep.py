@@ -62,16 +62,18 @@ def _keys() -> list[str]:
 
 
 def show_checks(response: DoctorResponse, output: Output) -> None:
+    width = max(len(check.name) for check in response.checks)
     for check in response.checks:
+        mark = MARKS[check.status]
         if output.pretty:
             from rich.text import Text
 
             line = Text.assemble(
-                (f"{MARKS[check.status]:<8}", STYLES[check.status]), (check.name, "bold"), "  ", check.detail
+                (f"{mark:<8}", STYLES[check.status]), (f"{check.name:<{width}}  ", "bold"), check.detail
             )
             output.console.print(line, soft_wrap=True)
         else:
-            print(f"{MARKS[check.status]}\t{check.name}\t{check.detail}")
+            print(f"{mark}\t{check.name}\t{check.detail}")
         if check.remedy:
             output.line(f"        {check.remedy}", style="dim")
 
