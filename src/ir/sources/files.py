@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -41,7 +42,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
         hidden: bool = False,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.root = Path(root).expanduser()
+        self.root = Path(root).expanduser().absolute()
         try:
             self._pattern = None if pattern is None else re.compile(pattern)
         except re.error as error:
@@ -81,7 +82,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
         self._skipped.pop(key, None)
         if problem:
             self._skipped[f"{key} (front matter)"] = f"{problem}; the text is kept whole"
-        raw.update(path=displayable(str(Path(found.path).absolute())), format=format_of(key))
+        raw.update(path=displayable(found.path), format=format_of(key))
         return raw
 
     def stat_signal(self, key: str) -> str | None:
@@ -160,15 +161,27 @@ class FileScope(Mapping[str, dict[str, Any]]):
 
 def _read(found: Found, root: Path, limit: int) -> bytes:
     """The bytes of a regular file. Neither a pipe put in its place nor a link out of the root is opened."""
-    if Path(found.path).is_symlink() and root.is_dir():
-        real_root = os.path.realpath(root)
-        if os.path.commonpath([os.path.realpath(found.path), real_root]) != real_root:
-            raise NotText("link leads out of the folder")
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(found.path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    with open(_open(found.path, root), "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
             raise NotText("not a regular file")
-        data = file.read(limit + 1)
+        # Asking for the limit at once would reserve that much memory for every file.
+        data = file.read(min(info.st_size, limit) + 1)
+        if len(data) > info.st_size:
+            data += file.read(max(0, limit + 1 - len(data)))
     if len(data) > limit:
         raise NotText(f"larger than {limit:,} bytes")
     return data
+
+
+def _open(path: str, root: Path) -> int:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+    target, real_root = os.path.realpath(path), os.path.realpath(root)
+    if root.is_dir() and os.path.commonpath([target, real_root]) != real_root:
+        raise NotText("link leads out of the folder")
+    return os.open(target, flags)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import PurePosixPath
 from typing import Any
 
 from ir.sources.decode import decode_text
@@ -21,11 +20,13 @@ _EXTRAS = {"html": ("bs4", "html"), "pdf": ("pypdf", "pdf")}
 def format_of(name: str) -> str:
     """The format of a file by its name: ``markdown``, ``html``, ``pdf``, else the suffix, else ``text``.
 
-    >>> format_of("a/B.MD"), format_of("x.py"), format_of("Makefile")
-    ('markdown', 'py', 'text')
+    >>> format_of("a/B.MD"), format_of("x.py"), format_of("Makefile"), format_of(".env")
+    ('markdown', 'py', 'text', 'text')
     """
-    suffix = PurePosixPath(name).suffix[1:].lower()
-    return _FORMATS.get(suffix, suffix or "text")
+    # Asked for every file of every walk, and a path object would take most of that time.
+    stem, _, suffix = name[name.rfind("/") + 1 :].rpartition(".")
+    kind = suffix.lower() if stem.strip(".") else ""
+    return _FORMATS.get(kind, kind or "text")
 
 
 def missing_extra(format: str) -> str | None:
