@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,6 +112,13 @@ def test_the_choice_is_that_of_git(tree: Tree) -> None:
         text=True,
     )
     assert set(everything(root)) == set(listed.stdout.strip("\0").split("\0")) - {".gitignore"}
+
+
+def test_a_hostile_pattern_does_not_hold_up_a_walk(tree: Tree) -> None:
+    root = tree({".gitignore": "*a" * 30 + "b\n" + "**/a/" * 20 + "b\nx.md\n", "a" * 250: "", "x.md": ""})
+    began = time.perf_counter()
+    assert list(everything(root)) == ["a" * 250]
+    assert time.perf_counter() - began < 5
 
 
 def test_rules_of_the_repository_above_hold_unless_they_ignore_the_root(tree: Tree) -> None:

@@ -214,8 +214,8 @@ class TestSessions:
         source = CorpusSource.from_claude_sessions(tmp_path)
         assert list(source.scope) == ["-home-me-proj/s1.jsonl#1", "-home-me-proj/s1.jsonl#2"]
         assert source.scope["-home-me-proj/s1.jsonl#1"] == {
-            "user": "How do I deploy?",
-            "assistant": "Run make.\n\nDone.",
+            "text": "How do I deploy?\n\nRun make.\n\nDone.",
+            "title": "How do I deploy?",
             "session": "-home-me-proj/s1.jsonl",
             "turn": 1,
             "timestamp": "2024-01-01T00:00:00Z",
@@ -234,7 +234,7 @@ class TestSessions:
         ]
         file = write(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, turns)))
         scope = CorpusSource.from_sessions(file).scope
-        assert {key: (raw["user"], raw["assistant"]) for key, raw in scope.items()} == {"chat.jsonl#1": ("q", "a")}
+        assert {key: raw["text"] for key, raw in scope.items()} == {"chat.jsonl#1": "q\n\na"}
 
     def test_a_missing_folder_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="There are no chat sessions at"):

@@ -98,11 +98,14 @@ def _specs_in(folder: Path) -> list[_Spec]:
 
 
 def _valid(lines: Iterable[str]) -> list[str]:
-    """The lines that are patterns; git passes over the others too."""
+    """The lines that are patterns of a bounded cost; git, too, passes over what is no pattern."""
     import pathspec
 
     kept = []
     for line in lines:
+        # Each star multiplies the time that a match may take; beyond these bounds a name could hold up a walk.
+        if line.count("**") > 3 or any(len(re.findall(r"\*+", part)) > 3 for part in line.split("/")):
+            continue
         try:
             pathspec.GitIgnoreSpec.from_lines([line])
         except ValueError:

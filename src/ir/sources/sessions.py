@@ -16,6 +16,7 @@ __all__ = ["CLAUDE_SESSIONS", "load_sessions"]
 
 #: Where Claude Code keeps its sessions: one folder for each project.
 CLAUDE_SESSIONS = "~/.claude/projects"
+_TITLE_LIMIT = 100
 
 
 @dataclass
@@ -29,8 +30,10 @@ class _Pair:
     assistant: list[str] = field(default_factory=list)
 
     def raw(self, session: str, path: str) -> dict[str, Any]:
-        texts = {"user": "\n\n".join(self.user), "assistant": "\n\n".join(self.assistant)}
-        return {**texts, "session": session, "turn": self.turn, **self.about, "path": path}
+        asked = "\n\n".join(self.user)
+        title = asked.partition("\n")[0].strip()[:_TITLE_LIMIT]
+        raw = {"text": "\n\n".join([*self.user, *self.assistant]), "session": session, "turn": self.turn}
+        return {**raw, **({"title": title} if title else {}), **self.about, "path": path}
 
 
 def load_sessions(root: str | Path = CLAUDE_SESSIONS) -> Loader:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 __all__ = ["TEXT_KEYS", "layout_of", "text_key_of", "text_of"]
@@ -13,8 +12,12 @@ __all__ = ["TEXT_KEYS", "layout_of", "text_key_of", "text_of"]
 TEXT_KEYS = ("text", "content", "body", "description")
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_SUFFIX = re.compile(r"\.[a-z][a-z0-9+_-]{0,9}")
 _MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm"})
+_CODE = """
+    bash c cc cfg clj cpp cs css csv cxx dart erl ex exs go gradle h hpp hs ini ipynb java jl js json jsonl jsx kt lua
+    ml php pl proto ps1 py pyi r rb rs scala scss sh sql svelte swift tf toml ts tsv tsx vue xml yaml yml zsh
+"""
+_CODE_SUFFIXES = frozenset(_CODE.split())
 _PROSE = frozenset({"txt", "text", "rst", "log", "pdf", "tex", "adoc", "org"})
 
 
@@ -46,18 +49,17 @@ def text_key_of(raw: Mapping[str, Any], text_key: str | None = None) -> str | No
 def layout_of(artifact_id: str, raw: Any) -> str:
     """How a text is laid out: ``"markdown"``, ``"prose"`` or ``"code"``.
 
-    A mapping's ``format`` says it, else the suffix of the id. Without either the text is taken for Markdown,
-    of which plain prose is a special case.
+    A mapping's ``format`` says it, else a well-known suffix of the id. Without either the text is taken for
+    Markdown, of which plain prose is a special case.
 
     >>> layout_of("notes/a.md", ""), layout_of("a.py", ""), layout_of("a.py", {"format": "md"}), layout_of("42", "")
     ('markdown', 'code', 'markdown', 'markdown')
     """
     declared = raw.get("format") if isinstance(raw, Mapping) else None
-    if isinstance(declared, str) and declared:
-        kind = declared.lower()
-    else:
-        suffix = PurePosixPath(artifact_id).suffix.lower()
-        kind = suffix[1:] if _SUFFIX.fullmatch(suffix) else "md"
+    known = isinstance(declared, str) and bool(declared)
+    kind = str(declared).lower() if known else artifact_id[artifact_id.rfind(".") + 1 :].lower()
     if kind in _MARKDOWN:
         return "markdown"
-    return "prose" if kind in _PROSE else "code"
+    if kind in _PROSE:
+        return "prose"
+    return "code" if known or kind in _CODE_SUFFIXES else "markdown"

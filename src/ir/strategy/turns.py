@@ -16,9 +16,13 @@ _TITLE_LIMIT = 100
 
 
 class TurnPair:
-    """``turn_pair`` surfaces of a mapping with ``user`` and ``assistant``: one, unless the answer is long.
+    """``turn_pair`` surfaces of a mapping with ``user`` and ``assistant``, or ``text``: one, unless that is long.
 
     The first line of the question is the title, so every piece of a long answer is still found by what was asked.
+
+    >>> plan = TurnPair().decompose("s#1", {"user": "How?", "assistant": "So.", "session": "s"})
+    >>> plan.surfaces[0].text, plan.filter_fields
+    ('How?\\n\\nSo.', {'session': 's', 'title': 'How?'})
     """
 
     def __init__(self, *, chunk_size: int = 4000, overlap: int = 200) -> None:
