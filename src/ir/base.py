@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,6 +177,16 @@ class Hits(list[SearchHit]):
         super().__init__(hits)
         self.meta: dict[str, Any] = dict(meta or {})
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> SearchHit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Hits: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> SearchHit | Hits:
+        found = super().__getitem__(index)
+        return Hits(found, self.meta) if isinstance(found, list) else found
+
 
 def json_clean(value: Any) -> Any:
     """``value`` in JSON's types: numpy scalars and arrays, tuples, sets and paths are converted.
@@ -184,8 +194,13 @@ def json_clean(value: Any) -> Any:
     >>> json_clean({"a": (1, 2), 3: {"x"}})
     {'a': [1, 2], '3': ['x']}
     """
-    if value is None or isinstance(value, (str, bool, int)):
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
         return value
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: json_clean(item) for key, item in value.items()}
+    if isinstance(value, (str, int)):
+        return str(value) if isinstance(value, str) else int(value)
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     if isinstance(value, Mapping):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ir.protocols import Refs, Scores, Vector
 
-__all__ = ["Question", "embed_query", "find_candidates"]
+__all__ = ["Question", "complete", "embed_query", "find_candidates"]
 
 #: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
 SCALE_DEPTH = 1000
@@ -85,13 +85,20 @@ def initial_depth(options: SearchOptions) -> int:
     return max(options.candidates, least)
 
 
-def complete(snapshot: Snapshot, question: Question, candidates: Candidates) -> None:
-    """Look up, for each record that one channel returned, the score that the other would give it."""
+def complete(
+    snapshot: Snapshot, question: Question, candidates: Candidates, places: NDArray[np.int64] | None = None
+) -> None:
+    """Look up, for each record that one channel returned, the score that the other would give it.
+
+    With ``places``, only for those: enough for hits that are to be shown, not for ones that are to be ranked.
+    """
     for name, channel in candidates.channels.items():
         if channel.completed:
             continue
         channel.completed = True
         missing = np.flatnonzero(channel.ranks == 0)
+        if places is not None:
+            missing = places[channel.ranks[places] == 0]
         if not len(missing):
             continue
         refs = candidates.refs[missing]

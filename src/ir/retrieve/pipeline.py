@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput
 from ir.options import DFLT_FUSION, DFLT_RRF_K, SearchOptions, choice
 from ir.protocols import Snapshot
-from ir.retrieve.channels import Question, as_queries, embed_query
+from ir.retrieve.channels import Question, as_queries, complete, embed_query
 from ir.retrieve.explain import channel_scores, explanation
 from ir.retrieve.fusion import DFLT_SATURATION
 from ir.retrieve.ranking import Ranked, rank
@@ -115,7 +117,9 @@ class _Session:
         return embed_query(self.corpus.embedder, text, self.snapshot.dim)
 
     def _hits_of(self, ranked: Ranked) -> list[SearchHit]:
-        rows = self.snapshot.rows(ranked.candidates.refs[ranked.picks])
+        places = np.array(ranked.picks, dtype=np.int64)
+        complete(self.snapshot, ranked.question, ranked.candidates, places)
+        rows = self.snapshot.rows(ranked.candidates.refs[places])
         scores = ranked.candidates.scores
         return [
             SearchHit(

@@ -11,7 +11,7 @@ import numpy as np
 from ir.base import Record, json_clean
 from ir.errors import InvalidInput
 
-__all__ = ["clean_edges", "clean_record", "clean_settings", "common_dimension", "mode_key"]
+__all__ = ["clean_edges", "clean_record", "clean_settings", "common_dimension", "fits", "mode_key"]
 
 
 def clean_record(record: Record) -> Record:
@@ -49,6 +49,15 @@ def mixed_dimensions(record: Record, dimension: int, others: str) -> InvalidInpu
         "one store holds vectors of one model.",
         remedy="Delete the records of the other model first, or use another store.",
     )
+
+
+def fits(vector: Any, dim: int | None) -> None:
+    """Refuse a query vector that is not of the corpus's dimension."""
+    if dim is not None and vector.shape != (dim,):
+        raise InvalidInput(
+            f"The query vector has the shape {vector.shape}, but the corpus holds vectors of {dim} dimensions.",
+            remedy="Embed queries with the model that embedded the records.",
+        )
 
 
 def clean_edges(edges: Mapping[str, Any]) -> dict[str, list[Any]]:

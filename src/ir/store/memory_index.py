@@ -11,10 +11,10 @@ import numpy as np
 
 from ir.analysis import Analyzer, document_terms
 from ir.base import Record, Row, heading_of, json_clean
-from ir.errors import InvalidInput
 from ir.filters import matches
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.bm25 import Postings
+from ir.store.checks import fits
 from ir.store.vectors import stacked, unit_rows
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ class MemorySnapshot:
         query = unit_rows(np.asarray(vector, dtype=np.float32))
         if not self._records:
             return np.zeros(len(refs), dtype=np.float32)
-        if query.shape != self._matrix.shape[1:]:
-            raise InvalidInput(
-                f"The query vector has the shape {query.shape}, but the corpus holds vectors of {self.dim} dimensions.",
-                remedy="Embed the query with the model the corpus was built with.",
-            )
+        fits(query, self.dim)
         # Row by row and not as one product: a score must not depend on which other records are asked about.
         cosines: Scores = np.einsum("ij,j->i", self._matrix[refs], query)
         return cosines

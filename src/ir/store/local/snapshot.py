@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ir.base import Row
 from ir.protocols import Ranking, TermStats, Where
+from ir.store.checks import fits
 from ir.store.local.view import View
 
 if TYPE_CHECKING:
@@ -52,12 +53,14 @@ class LocalSnapshot:
         return self._view.kinds_present
 
     def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
+        fits(vector, self.dim)
         return self._view.dense(vector, limit, where, self._connection)
 
     def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
         return self._view.rank(terms, limit, where, self._connection)
 
     def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
+        fits(vector, self.dim)
         return self._view.dense_scores(vector, refs)
 
     def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:

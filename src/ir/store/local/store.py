@@ -204,6 +204,11 @@ class LocalStore(CorpusStore):
         """The ids of all records, in the order in which they were written."""
         return [record_id for (record_id,) in self._rows("SELECT id FROM records ORDER BY number")]
 
+    def ledger_fields(self, *names: str) -> list[tuple[Any, ...]]:
+        """The named fields of every ledger entry, without the rest of it."""
+        columns = ", ".join("json_extract(value, ?)" for _ in names)
+        return self._rows(f"SELECT {columns} FROM ledger", *(f'$."{name}"' for name in names))
+
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """The open transaction's connection, else one to read with."""
