@@ -300,7 +300,7 @@ def test_gold_removed_reads_signals_with_and_without_the_answer(
     twin_cases = [DiscoveryCase(query, f"{name}1") for name, query in OWN.items()]
     report = gold_removed_report(make_corpus(twins), [*twin_cases, *cases[5:]])
     assert report.auroc["dense top"] == pytest.approx(0.5)
-    assert (report.n_queries, report.n_skipped) == (5, 4)
+    assert (report.n_queries, report.n_retrieved) == (5, 5)
     assert "missing answer" in report.table()
     assert json.loads(json.dumps(report.to_dict()))["n_queries"] == 5
 
@@ -310,3 +310,13 @@ def test_gold_removed_sees_a_lone_answer_go(corpus: Corpus, cases: list[Discover
     assert report.auroc["dense top"] == 1.0
     assert report.best is not None
     assert report.best[1] == 1.0
+
+
+def test_gold_that_was_not_found_counts_as_indistinguishable(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    missed = [DiscoveryCase(query, ("absent",)) for query in OWN.values()]
+    report = gold_removed_report(corpus, [*cases, *missed])
+    kinder = gold_removed_report(corpus, [*cases, *missed], retrieved_only=True)
+    assert (report.n_queries, report.n_retrieved, kinder.n_queries) == (10, 5, 5)
+    assert report.auroc["dense top"] is not None
+    assert kinder.auroc["dense top"] == 1.0
+    assert 0.5 < report.auroc["dense top"] < 1.0

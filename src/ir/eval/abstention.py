@@ -155,6 +155,16 @@ def _contrast(name: str) -> Signal:
     return contrast
 
 
+def _spread(name: str) -> Signal:
+    """How unequal the scores are: a list of equally weak matches has little spread."""
+
+    def spread(hits: Sequence[SearchHit]) -> float | None:
+        scores = _channel(hits, name)
+        return float(np.std(scores)) if len(scores) > 1 else None
+
+    return spread
+
+
 def _agreement(hits: Sequence[SearchHit]) -> float | None:
     """The lexical share of the best lexical score that the densest hit reaches: 1 when both channels agree."""
     both = [hit for hit in hits if "dense" in hit.channels and "lexical" in hit.channels]
@@ -170,6 +180,7 @@ MISSING_ANSWER_SIGNALS: Mapping[str, Signal] = {
     "dense top": _top("dense"),
     "dense lead": _lead("dense"),
     "dense contrast": _contrast("dense"),
+    "dense spread": _spread("dense"),
     "lexical top": _top("lexical"),
     "lexical lead": _lead("lexical"),
     "lexical contrast": _contrast("lexical"),
@@ -182,12 +193,12 @@ MISSING_ANSWER_SIGNALS: Mapping[str, Signal] = {
 class MissingAnswerReport:
     """AUROC of each signal at telling the ranking with the answers from the same ranking without them.
 
-    0.5 is chance. Values around 0.6 are what scores can do: too little to claim that an answer is missing.
+    0.5 is chance. Scores reach 0.6 to 0.7: too little to claim of any one query that its answer is missing.
     """
 
     auroc: Mapping[str, float | None]
     n_queries: int
-    n_skipped: int
+    n_retrieved: int
     mode: str
     k: int
 
@@ -201,7 +212,10 @@ class MissingAnswerReport:
         return {**asdict(self), "auroc": dict(self.auroc), "best": list(self.best) if self.best else None}
 
     def table(self) -> str:
-        head = f"missing answer: {self.n_queries} queries with and without their gold, mode {self.mode}, k {self.k}"
+        head = (
+            f"missing answer: {self.n_queries} queries with and without their gold ({self.n_retrieved} had found it), "
+        )
+        head += f"mode {self.mode}, k {self.k}"
         return f"{head}\n{plain_table(['signal', 'AUROC'], list(self.auroc.items()))}"
 
     def __str__(self) -> str:
@@ -216,24 +230,26 @@ def gold_removed_report(
     k: int = 10,
     surfaces: Iterable[str] | None = None,
     signals: Mapping[str, Signal] = MISSING_ANSWER_SIGNALS,
+    retrieved_only: bool = False,
     **search_kw: Any,
 ) -> MissingAnswerReport:
     """The missing-answer case: each query's gold is masked from its ranking, and the signals are read again.
 
-    Cases of which no gold was found are skipped, as are abstention cases: there the answer is missing already.
+    Abstention cases are left out: there the answer is missing already. A case of which no gold was found counts, and
+    looks the same both ways, as it would to a user; ``retrieved_only`` leaves such cases out and gives kinder figures.
     """
     judged = [case for case in cases if not case.gold_is_none]
     most = max((len(case.gold) for case in judged), default=0)
     found = retrieve_cases(corpus, judged, mode=mode, k=k + most, surfaces=surfaces, **search_kw)
     pairs = [_with_and_without(item, k) for item in found]
-    usable = [(full, masked) for full, masked, had in pairs if had]
+    usable = [(full, masked) for full, masked, had in pairs if had or not retrieved_only]
     values: dict[str, float | None] = {}
     for name, signal in signals.items():
         read = [(signal(full), signal(masked)) for full, masked in usable]
         present = [value for value, _ in read if value is not None]
         absent = [value for _, value in read if value is not None]
         values[name] = auroc(present, absent)
-    return MissingAnswerReport(values, len(usable), len(cases) - len(usable), mode, k)
+    return MissingAnswerReport(values, len(usable), sum(had for _, _, had in pairs), mode, k)
 
 
 def _with_and_without(item: Retrieved, k: int) -> tuple[list[SearchHit], list[SearchHit], bool]:
