@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from ir.base import POINTER_KEYS
 from ir.sources.decode import decode_text
 from ir.sources.frontmatter import split_front_matter
 
@@ -56,6 +57,9 @@ def parse(format: str, data: bytes) -> tuple[dict[str, Any], str | None]:
         return {"text": text, "_first_line": None, **({"title": title} if title else {})}, None
     if format == "markdown":
         front = split_front_matter(text)
-        fields = {key: value for key, value in front.fields.items() if not key.startswith("_")}
+        # What a file says about itself must not make a reader open another one.
+        fields = {
+            key: value for key, value in front.fields.items() if not key.startswith("_") and key not in POINTER_KEYS
+        }
         return {**fields, "text": front.body, "_first_line": front.first_line}, front.problem
     return {"text": text}, None
