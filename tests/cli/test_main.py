@@ -169,3 +169,42 @@ def test_rm_asks_at_a_terminal(notes: Path, ir: Ir) -> None:
     assert process.wait(timeout=60) == 1
     os.close(leader)
     assert ir("ls", "--json").json["corpora"][0]["name"] == "kitchen"
+
+
+def completions(words: str) -> list[str]:
+    """What the shell is offered for the last word."""
+    count = len(words.split(" ")) - 1
+    environment = {**os.environ, "_IR_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    code = "from ir.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment, timeout=60
+    )
+    return [line.rpartition(",")[2] for line in done.stdout.splitlines()]
+
+
+def test_the_shell_completes_commands_corpora_paths_and_settings(notes: Path, ir: Ir) -> None:
+    ir("register", "kitchen", "notes")
+    assert "search" in completions("ir sea")
+    assert "kitchen" in completions("ir search kit")
+    assert "notes/" in completions("ir build no")
+    assert "kitchen" in completions("ir rm k")
+    assert "--explain" in completions("ir search --exp")
+
+
+def test_doctor_is_content_with_a_fresh_home_and_names_what_is_not_installed(ir: Ir) -> None:
+    done = ir("doctor", "--json")
+    assert done.code == 0
+    assert done.json["healthy"] is True
+    names = {check["name"] for check in done.json["checks"]}
+    assert {"ir", "packages", "config folder", "data folder", "cache folder", "embedder", "extra pdf"} <= names
+    assert ir("doctor").out.count("\n") >= len(done.json["checks"])
+
+
+def test_doctor_finds_a_folder_that_cannot_be_used(ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("IR_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    done = ir("doctor", "--json")
+    assert done.code == 3
+    broken = [check for check in done.json["checks"] if check["status"] == "broken"]
+    assert [check["name"] for check in broken] == ["cache folder"]
+    assert "IR_CACHE_DIR" in broken[0]["remedy"]

@@ -101,7 +101,15 @@ def _writable(folder: Path) -> bool:
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
 
-    yield Check("embedder", "ok", f"{best_available()} is the best on this machine")
+    best = best_available()
+    yield Check("embedder", "ok", f"{best!r} is the best on this machine")
+    if best == "light":
+        yield Check(
+            "embedding model",
+            "info",
+            "none on this machine; 'light' compares spelling more than meaning",
+            "From Python, any callable from texts to vectors can be the embedder of a corpus.",
+        )
 
 
 def _extras() -> Iterator[Check]:
@@ -114,14 +122,27 @@ def _extras() -> Iterator[Check]:
 
 def _corpora() -> Iterator[Check]:
     from ir.app.targets import built_corpora
-    from ir.index import open_store
 
     names = built_corpora()
     if not names:
         yield Check("corpora", "info", "none yet", "ir build PATH makes one")
     for name in names:
         try:
-            with open_store(name) as store, store.snapshot() as snapshot:
-                yield Check(f"corpus {name}", "ok", f"{len(snapshot):,} records, version {snapshot.version}")
+            yield _corpus(name)
         except IrError as error:
             yield Check(f"corpus {name}", "broken", error.message, error.remedy)
+
+
+def _corpus(name: str) -> Check:
+    """Opening a snapshot checks the derived files against the database, and makes anew what does not match."""
+    from ir.embed import is_installed
+    from ir.index import open_store
+
+    with open_store(name) as store, store.snapshot() as snapshot:
+        embedder = str(store.get_config().get("embedder"))
+        detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
+    if embedder in ("light", "custom") or is_installed(embedder):
+        return Check(f"corpus {name}", "ok", detail)
+    return Check(
+        f"corpus {name}", "warning", f"{detail}, which is not on this machine", "Search it with --mode lexical."
+    )

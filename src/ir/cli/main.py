@@ -114,12 +114,29 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(args: list[str]) -> int:
     completing = any(name.startswith("_IR_COMPLETE") for name in os.environ)
-    wanted = [args[0]] if args and args[0] in COMMANDS and not completing else list(COMMANDS)
-    command = typer.main.get_command(make_app(wanted))
-    result = command.main(args or ["--help"], prog_name="ir", standalone_mode=False)
-    if result == EXIT_INTERRUPTED:  # Typer may turn an interruption into an exit code
-        raise KeyboardInterrupt
+    known = bool(args) and args[0] in COMMANDS and not completing
+    app = make_app([args[0]] if known else list(COMMANDS))
+    result = _call_quickly(app, args) if known else None
+    if result is None:
+        command = typer.main.get_command(app)
+        result = command.main(args or ["--help"], prog_name="ir", standalone_mode=False)
+        if result == EXIT_INTERRUPTED:  # Typer may turn an interruption into an exit code
+            raise KeyboardInterrupt
     return result if isinstance(result, int) else 0
+
+
+def _call_quickly(app: typer.Typer, args: list[str]) -> int | None:
+    """Call the command if its arguments are plain; ``None`` if Typer has to read them."""
+    from ir.cli.quick import read_arguments
+
+    function = next(info.callback for info in app.registered_commands if info.name == args[0])
+    keywords = read_arguments(function, args[1:]) if function else None
+    if function is None or keywords is None:
+        return None
+    try:
+        return function(**keywords) or 0
+    except typer.Exit as leave:
+        return int(leave.exit_code)
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
