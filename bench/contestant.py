@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from bench.data import DATA, DataSet
-from bench.envs import ENVS, HERE, clean_environment, python_of
+from bench.envs import HERE, clean_environment, python_of
 
 SCRIPTS = {
     "ours": "ir_library",
@@ -38,7 +38,7 @@ class Contestant:
 
     def __init__(self, name: str, data: DataSet, *, embedder: str = "given", timeout: float = 900) -> None:
         self.name, self.data, self.embedder, self.timeout = name, data, embedder, timeout
-        self.work = DATA / "work" / f"{data.folder.name}-{name}-{embedder}"
+        self.work = DATA / "work" / f"{data.folder.parent.name}-{data.folder.name}-{name}-{embedder}"
         self.process: subprocess.Popen[str] | None = None
         self.log = self.work.with_suffix(".log")
 
@@ -165,6 +165,3 @@ class Contestant:
 def drop_work() -> None:
     """Remove every index that was built."""
     shutil.rmtree(DATA / "work", ignore_errors=True)
-
-
-__all__ = ["ENVS", "Contestant", "Failed", "drop_work"]

@@ -61,7 +61,7 @@ class DataSet:
 
 def passages_set(count: int) -> DataSet:
     """``count`` passages of 20 to 70 words (mean about 55) with 384-d vectors; recombined beyond what there is."""
-    folder = DATA / f"passages-{count}"
+    folder = _home() / f"passages-{count}"
     if not (folder / "done").exists():
         print(f"  making {count:,} passages with vectors (once)", file=sys.stderr, flush=True)
         chosen = _passages(count)
@@ -73,7 +73,7 @@ def passages_set(count: int) -> DataSet:
 
 def seventy_words_set(count: int) -> DataSet:
     """``count`` texts of exactly 70 words, without vectors: the contestants embed them."""
-    folder = DATA / f"seventy-{count}"
+    folder = _home() / f"seventy-{count}"
     if not (folder / "done").exists():
         rows = _shuffled(list(_runs_of_words(70)))[:count]
         if len(rows) < count:
@@ -81,6 +81,10 @@ def seventy_words_set(count: int) -> DataSet:
         _write(folder, [text for _, text in rows], [name for name, _ in rows])
         (folder / "done").touch()
     return DataSet(folder, count)
+
+
+def _home() -> Path:
+    return DATA / ("real" if texts.collections_folder() else "generated")
 
 
 def _shuffled(rows: list[Any]) -> list[Any]:
@@ -146,11 +150,11 @@ def _queries(rows: list[str]) -> list[str]:
     """Real queries and runs of six to nine words out of passages, in turn."""
     rng = random.Random(17)
     cut = []
-    for text in rng.sample(rows[:2000], min(QUERIES, len(rows), 2000)):
+    for text in rng.sample(rows[:2000], min(2 * QUERIES, len(rows), 2000)):
         words = text.split()
         start = rng.randrange(max(1, len(words) - 9))
         cut.append(" ".join(words[start : start + rng.randrange(6, 10)]))
-    real = texts.queries() or cut[QUERIES // 2 :]
+    real = texts.queries() or cut[len(cut) // 2 :]
     return list(dict.fromkeys(query for pair in zip(real, cut, strict=False) for query in pair))[:QUERIES]
 
 

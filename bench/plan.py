@@ -31,6 +31,6 @@ QUICK = Plan(
     scale=(1_000, 4_000),
     queries=60,
     slow_queries=10,
-    reopens=2,
+    reopens=1,
     starts=3,
 )

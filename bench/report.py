@@ -91,9 +91,11 @@ def write_docs(parts: Sequence[str], introduction: str) -> list[str]:
     """Put the figures of the last full run of each part in ``docs/benchmarks.md``; the parts that are missing."""
     paths = {part: RESULTS / f"{part}.json" for part in parts}
     found = [load(path).markdown() for path in paths.values() if path.exists()]
+    missing = [part for part, path in paths.items() if not path.exists()]
+    rest = [f"Not measured yet: {', '.join(missing)}."] if missing else []
     DOCS.parent.mkdir(exist_ok=True)
-    DOCS.write_text("\n\n".join([introduction, *found]) + "\n", encoding="utf-8")
-    return [part for part, path in paths.items() if not path.exists()]
+    DOCS.write_text("\n\n".join([introduction, *found, *rest]) + "\n", encoding="utf-8")
+    return missing
 
 
 def number(value: float) -> str:

@@ -54,20 +54,24 @@ class Lane:
     where: Where = None
     passes: int = 3
 
+    @property
+    def count(self) -> int:
+        return min(self.queries, len(self.contestant.data.queries))
+
 
 def race(lanes: Sequence[Lane], *, chunk: int = 25, warm_up: int = 10) -> dict[str, Times]:
     """Every lane through its queries, a chunk at a time, each round in another order."""
     out = {lane.name: Times() for lane in lanes}
     for lane in lanes:
-        lane.contestant.search(lane.mode, range(min(warm_up, lane.queries)), lane.where)
-    rounds = max(lane.passes * -(-lane.queries // chunk) for lane in lanes)
+        lane.contestant.search(lane.mode, range(min(warm_up, lane.count)), lane.where)
+    rounds = max(lane.passes * -(-lane.count // chunk) for lane in lanes)
     for turn in range(rounds):
         order = [*lanes[turn % len(lanes) :], *lanes[: turn % len(lanes)]]
         for lane in order:
-            starts = range(0, lane.queries, chunk)
+            starts = range(0, lane.count, chunk)
             if turn >= lane.passes * len(starts):
                 continue
             start = starts[turn % len(starts)]
-            numbers = range(start, min(start + chunk, lane.queries))
+            numbers = range(start, min(start + chunk, lane.count))
             out[lane.name].add(numbers, lane.contestant.search(lane.mode, numbers, lane.where))
     return out

@@ -8,6 +8,7 @@ from bench.plan import Plan
 from bench.report import Report, number
 
 DIM = 384
+Step = tuple[str, str | None, dict[str, str] | None]
 
 
 def run(plan: Plan) -> Report:
@@ -21,13 +22,13 @@ def run(plan: Plan) -> Report:
     with Contestant("ours", data, timeout=1800) as ours:
         ours.ensure_built()
         ours.reopen()
-        steps = [("opening and one hybrid query", None, None)]
+        steps: list[Step] = [("opening and one hybrid query", None, None)]
         steps += [(f"{plan.queries} {mode} queries", mode, None) for mode in ("dense", "lexical", "hybrid")]
         steps.append((f"{plan.queries} hybrid queries under a filter", "hybrid", {"group": "g07"}))
         largest = 0.0
         for words, mode, where in steps:
             if mode is not None:
-                ours.search(mode, range(plan.queries), where)
+                ours.search(mode, range(min(plan.queries, len(data.queries))), where)
             memory = ours.ask("memory")
             largest = max(largest, memory["rss_mb"])
             table.rows.append([words, *(number(memory[key]) for key in ("rss_mb", "anonymous_mb", "peak_mb"))])

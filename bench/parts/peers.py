@@ -64,7 +64,7 @@ def _names(size: int, plan: Plan) -> Iterator[str]:
     for name in NAMES:
         if name in SLOWEST and size >= 50_000 and not plan.slow_peers:
             continue
-        if plan.quick and name in SLOWEST:
+        if plan.quick and name in (*SLOWEST, "reference"):
             continue
         yield name
 
@@ -101,7 +101,7 @@ def _race(standings: dict[str, Standing], plan: Plan) -> None:
 
 def _settings(name: str, count: int) -> list[tuple[str, Any]]:
     if name == "lancedb" and count >= 50_000:
-        pairs = [(20, 5), (20, 20), (40, 20), (80, 20), (80, 50), (160, 50)]
+        pairs = [(20, 5), (20, 20), (40, 20), (80, 20), (80, 50), (160, 50), (160, 100), (320, 200)]
         return [(f"{probes} probes, refine {refine}", {"probes": probes, "refine": refine}) for probes, refine in pairs]
     if name == "txtai" and count > 5_000:
         return [(f"{probes} probes", {"nprobe": probes}) for probes in (16, 32, 48, 64, 96, 128, 192, 256)]

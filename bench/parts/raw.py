@@ -123,7 +123,7 @@ def _filters(ours: Contestant, data: DataSet, plan: Plan, report: Report) -> Non
 
 def _cold(ours: Contestant, where: Mapping[str, Any], plan: Plan) -> float:
     """The first filtered query of a process that has answered one without a filter."""
-    figures = []
+    figures: list[float] = []
     for _ in range(min(3, plan.reopens)):
         ours.reopen()
         figures.append(ours.search("hybrid", [1], where)["ms"][0])

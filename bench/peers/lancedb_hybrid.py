@@ -48,11 +48,9 @@ class LanceDb(Peer):
             wanted = wanted.nprobes(self.setting["probes"]).refine_factor(self.setting["refine"])
         if where:
             wanted = wanted.where(f"`group` = '{where['group']}'", prefilter=True)
-        return (
-            [row["id"] for row in wanted.limit(k).select(["id"]).to_list()]
-            if mode != "hybrid"
-            else [row["id"] for row in wanted.limit(k).to_list()]
-        )
+        if mode != "hybrid":
+            wanted = wanted.select(["id", "_score" if mode == "lexical" else "_distance"])
+        return [row["id"] for row in wanted.limit(k).to_list()]
 
 
 if __name__ == "__main__":
