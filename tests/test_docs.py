@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import doctest
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import ir
 from ir.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -117,6 +121,23 @@ def test_every_setting_is_documented_with_its_default() -> None:
     for key in KEYS:
         default = "none" if key.default is None else str(key.default).lower() if key.type is bool else str(key.default)
         assert f"| `{key.name}` | {default} | {key.doc} |" in page, key.name
+
+
+MODULES = sorted(
+    module.name for module in pkgutil.walk_packages(ir.__path__, "ir.") if not module.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name: str) -> None:
+    result = doctest.testmod(import_module(name))
+    assert result.failed == 0
+
+
+def test_doctests_are_there() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    assert sum(bool(test.examples) for test in finder.find(ir)) >= 1
+    assert len(MODULES) > 50
 
 
 def test_links_between_pages_lead_somewhere() -> None:
