@@ -225,6 +225,7 @@ def drive(
             assert_found_alike(expected, snapshot)
     with oracle.snapshot() as expected, other.snapshot() as snapshot:
         assert_near_alike(expected, snapshot)
+        assert_scored_alike(expected, snapshot)
     other = renew(other)
     with oracle.snapshot() as expected, other.snapshot() as snapshot:
         assert_near_alike(expected, snapshot)

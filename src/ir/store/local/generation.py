@@ -33,6 +33,9 @@ LEXICAL = "lexical"
 _LAYOUT = 1
 #: More dead rows than this share, or more added rows, and everything is made anew.
 _MOST_DEAD = 0.25
+#: The same for words: their statistics count the dead, and in a small corpus even one of them would show.
+_MOST_DEAD_WORDS = 0.1
+_SMALL_CORPUS = 2000
 _MOST_ADDED = 0.2
 _FEW = 8192
 _MOST_SEGMENTS = 8
@@ -151,7 +154,8 @@ def _plan(connection: sqlite3.Connection, base: Manifest | None, analyzer: Analy
     segments = _kept_segments(base, len(dead), added)
     last = max((segment["last"] for segment in segments), default=0)
     lexical_dead = base.lexical_dead + len(gone)
-    keep_lexical = base.analyzer == analyzer.id and lexical_dead <= _MOST_DEAD * max(base.rows, 1)
+    tolerated = 0 if base.rows <= _SMALL_CORPUS else _MOST_DEAD_WORDS * base.rows
+    keep_lexical = base.analyzer == analyzer.id and lexical_dead <= tolerated
     return _Plan(segments, [number for number in dead if number <= last], keep_lexical, gone, base)
 
 

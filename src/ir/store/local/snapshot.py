@@ -81,7 +81,7 @@ class LocalSnapshot:
         return [found[number] for number in numbers]
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
-        documents = len(self._view.lexical)
-        held = documents + self._view.manifest.lexical_dead
-        average = self._view.manifest.words / held if held else 0.0
+        # Frequencies and words count records that are gone until the index is made anew; so must their number.
+        documents = len(self._view.lexical) + self._view.manifest.lexical_dead
+        average = self._view.manifest.words / documents if documents else 0.0
         return TermStats(documents, average, {term: self._view.lexical.frequency(term) for term in terms})

@@ -1,0 +1,110 @@
+"""Full disks, folders that cannot be written, databases that are not databases."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.crash import world
+
+import ir
+from ir.errors import CorpusCorrupt, FormatMismatch, StoreUnwritable
+from ir.store import LocalStore
+from ir.store.local import FORMAT
+
+ROOT = Path(__file__).parents[2]
+
+
+def unshared(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script where it may mount file systems of its own."""
+    command = ["unshare", "--mount", "--map-root-user", "sh", "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+
+
+@pytest.fixture
+def mounts() -> None:
+    if not shutil.which("unshare") or unshared("mount -t tmpfs none /mnt").returncode:
+        pytest.skip("this machine lets nobody mount a small file system, so a full disk was not tried")
+
+
+def test_a_full_disk_changes_nothing_and_says_so(tmp_path: Path, mounts: None) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = f"mount -t tmpfs -o size=4m none {disk} && exec {sys.executable} -m tests.crash.full_disk {disk}"
+    outcome = unshared(script)
+    assert outcome.returncode == 0, outcome.stderr
+    lines = outcome.stdout.splitlines()
+    assert len(lines) == 5
+    assert all("is full or failing; nothing was changed. Free some space" in line for line in lines[:3])
+    assert lines[3:] == ["version while full: 1", "version after: 2"]
+
+
+def test_a_read_only_folder_can_be_searched_but_not_written(tmp_path: Path, mounts: None) -> None:
+    corpus = tmp_path / "corpus"
+    world.build(corpus, 1)
+    script = (
+        f"mount --bind {corpus} {corpus} && mount -o remount,ro,bind {corpus} && exec {sys.executable} -c '"
+        "import sys; from pathlib import Path; from tests.crash import world; path = Path(sys.argv[1]);"
+        "print(world.version_seen(path))\ntry: world.build(path, 2)\nexcept Exception as error: print(repr(error))'"
+        f" {corpus}"
+    )
+    outcome = unshared(script)
+    assert outcome.returncode == 0, outcome.stderr
+    seen, refused = outcome.stdout.splitlines()
+    assert seen == "1"
+    assert refused.startswith("StoreUnwritable")
+    assert "read-only" in refused
+
+
+def test_read_only_by_permission(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("the superuser may write everywhere; the test with a read-only mount covers this")
+    corpus = tmp_path / "corpus"
+    world.build(corpus, 1)
+    corpus.chmod(0o555)
+    try:
+        with pytest.raises(StoreUnwritable, match="read-only"):
+            world.build(corpus, 2)
+        assert world.version_seen(corpus) == 1
+    finally:
+        corpus.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but long enough to look like a file" * 40, b"", b"\0" * 9000]
+)
+def test_a_corrupt_database_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    world.build(tmp_path, 1).store.close()
+    database = tmp_path / "corpus.db"
+    database.write_bytes(content)
+    corpus = ir.Corpus("world", LocalStore(tmp_path), world.embed, "toy-8")
+    with pytest.raises((CorpusCorrupt, FormatMismatch), match=str(tmp_path)):
+        corpus.search("common")
+    with pytest.raises((CorpusCorrupt, FormatMismatch)):
+        world.build(tmp_path, 2)
+    assert database.read_bytes() == content
+
+
+def test_damage_in_the_middle_of_the_database_is_named(tmp_path: Path) -> None:
+    world.build(tmp_path, 1).store.close()
+    database = tmp_path / "corpus.db"
+    content = bytearray(database.read_bytes())
+    content[8192:] = b"\xa5" * (len(content) - 8192)
+    database.write_bytes(bytes(content))
+    with pytest.raises(CorpusCorrupt, match="is damaged"):
+        world.version_seen(tmp_path)
+
+
+@pytest.mark.parametrize(("found", "remedy"), [(FORMAT + 1, "Upgrade ir-substrate"), (0, "build the corpus again")])
+def test_another_format_is_refused_with_the_remedy(tmp_path: Path, found: int, remedy: str) -> None:
+    world.build(tmp_path, 1)
+    connection = sqlite3.connect(tmp_path / "corpus.db")
+    connection.execute(f"PRAGMA user_version = {found}")
+    connection.close()
+    with pytest.raises(FormatMismatch, match=remedy):
+        world.version_seen(tmp_path)
