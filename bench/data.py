@@ -60,7 +60,7 @@ class DataSet:
 
 
 def passages_set(count: int) -> DataSet:
-    """``count`` passages of 20 to 70 words (mean about 55) with 384-d vectors; recombined beyond what there is."""
+    """``count`` passages of 20 to 70 words (mean about 54) with 384-d vectors; recombined beyond what there is."""
     folder = _home() / f"passages-{count}"
     if not (folder / "done").exists():
         print(f"  making {count:,} passages with vectors (once)", file=sys.stderr, flush=True)
