@@ -39,7 +39,7 @@ def test_lexical_returns_only_what_shares_a_word(corpus_of: Make) -> None:
     assert all(hit.score > 0 for hit in hits)
 
 
-@pytest.mark.parametrize("query", ["getUserName", "user name", "get_user_name", "username user"])
+@pytest.mark.parametrize("query", ["getUserName", "getusername", "user name", "get_user_name"])
 def test_identifiers_match_by_their_parts_and_as_a_whole(corpus_of: Make, query: str) -> None:
     assert ids(search(corpus_of(ROWS), query, mode="lexical"))[:1] == ["east"]
 

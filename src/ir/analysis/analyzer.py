@@ -45,7 +45,7 @@ class Analyzer:
     Terms never hold white space.
 
     >>> Analyzer().terms("The parsers call getUserName")
-    ['parser', 'call', 'getusername', 'get', 'user', 'name']
+    ['parser', 'call', 'getusernam', 'get', 'user', 'name']
     """
 
     def __init__(self, language: str = "english", identifiers: bool = True) -> None:

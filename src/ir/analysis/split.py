@@ -21,8 +21,8 @@ class Kind(Enum):
 
     WORD = "word"  # stemmed, and dropped if it is a stop word
     PART = "part"  # of an identifier: stemmed, never dropped
-    WHOLE = "whole"  # identifier: lower-cased only
-    COMPOUND = "compound"  # words joined by hyphens: stemmed without them, as "e-mails" and "emails" are one
+    WHOLE = "whole"  # identifier with dots or underscores: lower-cased only
+    COMPOUND = "compound"  # words joined by case or hyphens: stemmed as one, as "e-mails" and "emails" are
     GRAM = "gram"  # two characters of a script without spaces: kept
 
 
@@ -89,7 +89,7 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     """The pieces of one run; where there is a whole, it comes before its parts.
 
     >>> [("getUserName"[p.start:p.end], p.kind.value) for p in pieces("getUserName")]
-    [('getUserName', 'whole'), ('get', 'part'), ('User', 'part'), ('Name', 'part')]
+    [('getUserName', 'compound'), ('get', 'part'), ('User', 'part'), ('Name', 'part')]
     """
     if run.isascii() or not _UNSPACED.search(run):
         return list(_spaced(run, 0, len(run), identifiers))
@@ -127,7 +127,8 @@ def _spaced(run: str, start: int, end: int, identifiers: bool) -> Iterator[Piece
     if not identifiers or (len(parts) == len(segments) and connectors <= set(_APOSTROPHES) and not signed):
         yield from (Piece(*segment, Kind.WORD) for segment in segments)
         return
-    yield Piece(first, last, Kind.COMPOUND if connectors and connectors <= set(_HYPHENS) else Kind.WHOLE)
+    joined = connectors <= set(_HYPHENS) and (bool(connectors) or run[first:last].isalpha())
+    yield Piece(first, last, Kind.COMPOUND if joined else Kind.WHOLE)
     if len(parts) <= _MOST_TINY_PARTS or last - first >= 3 * len(parts):
         yield from (Piece(*part, Kind.PART) for part in parts if part != (first, last))
 
