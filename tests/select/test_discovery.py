@@ -21,7 +21,7 @@ CALIBRATION = {
     "fusion": "blend",
     "embedder_id": "words",
     "rerank": None,
-    "kind": "probes",
+    "kind": "labelled",
     "error_rate": 0.1,
     "curve": [[0.3, 0.0], [0.9, 1.0]],
 }
@@ -151,7 +151,7 @@ def test_auto_gates_on_the_raw_channel_in_every_mode(
 def test_answerable_is_a_calibrated_probability(kitchen: ir.Corpus) -> None:
     answer = discover(calibrated(kitchen), "tea", min_score="auto").answerable
     assert answer is not None
-    assert set(answer) == {"probability", "error_rate", "kind", "floor", "score"}
+    assert set(answer) == {"probability", "meaning", "error_rate", "kind", "calibration", "floor", "score"}
     assert answer["error_rate"] == 0.1
     assert answer["probability"] == pytest.approx(min((answer["score"] - 0.3) / 0.6, 1.0))
     assert discover(kitchen, "tea").answerable == answer  # told also where no floor was asked for

@@ -95,6 +95,10 @@ def test_auto_uses_each_sources_own_calibration(kitchen: ir.Corpus, office: ir.C
     assert {source for source, _ in pairs(result)} == {"kitchen"}
     assert result.answerable is not None
     assert result.answerable["source"] == "kitchen"
+    office.store.set_calibration("hybrid", {**record, "kind": "probes"})
+    shares = discover([kitchen, office], "deploy the server", min_score="auto").answerable
+    assert shares is not None
+    assert (shares["source"], shares["probability"]) == ("office", None)
     mixed = discover([kitchen, office], "tea water", min_score={"office": "auto", "kitchen": None})
     assert mixed.signals["per_source"]["office"]["floor"] == 0.5
 

@@ -100,14 +100,32 @@ def test_answerable_is_read_off_the_curve() -> None:
     gate = find_gate(Corpus(hybrid=record), "hybrid")
     assert gate.answerable([hit(0.02, dense=0.5)]) == {
         "probability": 0.7,
+        "meaning": "probability that the corpus can answer, at equal odds",
         "error_rate": 0.05,
         "kind": "off_topic",
+        "calibration": "labelled",
         "floor": 0.4,
         "score": 0.5,
     }
     assert gate.answerable([]) is None
     del record["curve"]
     assert find_gate(Corpus(hybrid=record), "hybrid").answerable([hit(0.02, dense=0.5)]) is None
+
+
+def test_probes_give_a_share_of_probes_and_no_probability() -> None:
+    record = {
+        "min_score": 0.4,
+        "embedder_id": "light",
+        "kind": "probes",
+        "error_rate": 0.25,
+        "curve": [[0.2, 0.0], [0.6, 1.0]],
+    }
+    answer = find_gate(Corpus(hybrid=record), "hybrid").answerable([hit(0.02, dense=0.5)])
+    assert answer is not None
+    assert answer["probability"] is None
+    assert answer["above_probes"] == pytest.approx(0.75)
+    assert (answer["calibration"], answer["error_rate"]) == ("probes", 0.25)
+    assert "probe" in answer["meaning"]
 
 
 @given(

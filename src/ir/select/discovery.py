@@ -30,9 +30,11 @@ Floor = float | str | None
 class DiscoveryResult:
     """The outcome of :func:`discover`.
 
-    ``answerable`` is ``None`` without a calibration. Otherwise it holds the ``probability`` that the corpus is about
-    the query at all (``kind`` is ``"off_topic"``), the ``error_rate`` that was calibrated to, the ``floor`` and the
-    ``score`` it was read from. It does not say whether an answer is missing from a corpus that is about the topic.
+    ``answerable`` is ``None`` without a calibration. Otherwise it says whether the corpus is about the query at all
+    (``kind`` is ``"off_topic"``): after a labelled ``calibration`` by a ``probability``; after one from probes by
+    ``above_probes``, the share of unrelated queries that score no higher, and no probability. With it come the
+    ``meaning`` of that number in words, the ``error_rate`` that was calibrated to, the ``floor``, and the ``score``.
+    It does not say whether an answer is missing from a corpus that is about the topic.
     """
 
     query: str

@@ -175,6 +175,11 @@ def _common(found: Mapping[str, Hits]) -> dict[str, Any]:
 def _answerable(gated: Mapping[str, Gated]) -> dict[str, Any] | None:
     """The best source's answer; nothing if some source is uncalibrated, since it may be about the query."""
     answers = [{**one.answerable, "source": name} for name, one in gated.items() if one.answerable]
-    if len(answers) < len(gated):
-        return None
-    return max(answers, key=lambda answer: float(answer["probability"]))
+    return max(answers, key=_confidence) if len(answers) == len(gated) else None
+
+
+def _confidence(answer: Mapping[str, Any]) -> tuple[bool, bool, float]:
+    """What passed its floor first, then probabilities, which say more than shares of probes, then the number."""
+    probability = answer["probability"]
+    value = answer["above_probes"] if probability is None else probability
+    return answer["score"] >= answer["floor"], probability is not None, float(value)

@@ -20,6 +20,13 @@ __all__ = ["OFF_TOPIC", "Gate", "calibration_key", "find_gate", "gate_score", "r
 
 #: The kind of refusal that a floor on scores stands for.
 OFF_TOPIC = "off_topic"
+#: Where a calibration came from: cases with and without an answer, or probe queries alone.
+LABELLED = "labelled"
+PROBES = "probes"
+_MEANINGS = {
+    False: "probability that the corpus can answer, at equal odds",
+    True: "share of unrelated probe queries that score no higher",
+}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -84,19 +91,30 @@ class Gate:
         return channel_top(hits, self.signal)
 
     def answerable(self, hits: Sequence[SearchHit]) -> dict[str, Any] | None:
-        """How probable it is that the corpus is about the query, with the error rate that was calibrated to.
+        """What the calibration says to the question whether the corpus is about the query at all.
 
-        ``None`` without a calibration curve, and where no score could be read. It never speaks about whether an
-        answer is missing from a corpus that is about the topic.
+        A labelled calibration gives a ``probability``. One from probes knows no answerable queries, so its
+        ``probability`` is ``None`` and ``above_probes`` is the share of unrelated probe queries that score no higher.
+        ``meaning`` says in words what the number is, ``error_rate`` what the floor was calibrated to. ``None`` without
+        a calibration curve, and where no score could be read. It never speaks about whether an answer is missing from
+        a corpus that is about the topic.
         """
         score = self.score(hits)
-        curve = (self.record or {}).get("curve")
+        record = self.record or {}
+        curve = record.get("curve")
         if self.floor is None or score is None or not curve:
             return None
+        value = interpolate(curve, score)
+        from_probes = record.get("kind") == PROBES
+        answer: dict[str, Any] = {"probability": None if from_probes else value}
+        if from_probes:
+            answer["above_probes"] = value
         return {
-            "probability": interpolate(curve, score),
-            "error_rate": (self.record or {}).get("error_rate"),
+            **answer,
+            "meaning": record.get("curve_meaning") or _MEANINGS[from_probes],
+            "error_rate": record.get("error_rate"),
             "kind": OFF_TOPIC,
+            "calibration": PROBES if from_probes else LABELLED,
             "floor": self.floor,
             "score": score,
         }
