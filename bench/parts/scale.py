@@ -16,7 +16,10 @@ GOOD = 0.98
 
 def run(plan: Plan) -> Report:
     report = Report("scale", plan.quick)
-    report.note("Of 100,000 passages about 78,000 are real, of 1,000,000 as many; the others are made of sentences of one collection put together anew.")
+    report.note(
+        "Of 100,000 passages about 78,000 are real, of 1,000,000 as many; "
+        "the others are made of sentences of one collection put together anew."
+    )
     table = report.table(
         "Cost of size",
         "records",
