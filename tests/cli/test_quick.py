@@ -133,4 +133,4 @@ def test_a_plain_command_loads_no_validation_library() -> None:
         "import sys; from ir.cli.main import run; run(['config', 'get', 'k']);"
         "assert not {'pydantic', 'numpy', 'rich'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0

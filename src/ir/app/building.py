@@ -90,10 +90,10 @@ def response_of(name: str, report: BuildReport, *, embedder: str | None = None) 
     return BuildResponse(
         corpus=name,
         dry_run=False,
-        added=_count(report.added),
-        changed=_count(report.changed),
-        removed=_count(report.removed),
-        unchanged=_count(report.unchanged),
+        added=len(report.added),
+        changed=len(report.changed),
+        removed=len(report.removed),
+        unchanged=len(report.unchanged),
         skipped=_problems(report.skipped),
         failed=_problems(report.failed),
         records=report.records,
@@ -114,7 +114,7 @@ def _preview(target: Target, source: CorpusSource, embedder: Any, ctx: Context, 
         added=len(plan.added),
         changed=len(plan.changed),
         removed=len(plan.removed),
-        unchanged=_count(plan.unchanged),
+        unchanged=len(plan.unchanged),
         skipped=_problems(plan.skipped),
         failed=_problems(plan.failed),
         ids={"added": plan.added, "changed": plan.changed, "removed": plan.removed},
@@ -123,7 +123,3 @@ def _preview(target: Target, source: CorpusSource, embedder: Any, ctx: Context, 
 
 def _problems(items: Iterable[Any]) -> tuple[dict[str, str], ...]:
     return tuple({"id": item.id, "reason": item.reason} for item in items)
-
-
-def _count(items: Any) -> int:
-    return items if isinstance(items, int) else len(items)

@@ -15,17 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 
-def _ignore(_: Any) -> None:
-    """Where reports go when nobody listens."""
-
-
 @dataclass
 class Context:
     """``progress`` receives :class:`ir.index.Progress` values, ``note`` receives sentences for the user."""
 
     settings: Settings = field(default_factory=Settings.load)
-    progress: Callable[[Any], None] = _ignore
-    note: Callable[[str], None] = _ignore
+    progress: Callable[[Any], None] = field(default=lambda step: None)
+    note: Callable[[str], None] = field(default=lambda sentence: None)
 
     def store(self, name: str) -> LocalStore:
         """The store of a named corpus, for writing: it waits for another writer as long as the user has set."""

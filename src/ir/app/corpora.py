@@ -1,4 +1,4 @@
-"""The user's corpora: list them, look into one, name one, remove one."""
+"""The user's corpora: list them, look into one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from ir.app.context import Context
 from ir.app.operation import Value, operation
-from ir.app.targets import built_corpora, is_built, known_names, resolve
+from ir.app.targets import PATH_PARAMETERS, built_corpora, is_built, resolve
 from ir.config import corpus_dir
-from ir.errors import CorpusNotBuilt, InvalidInput, IrError
-from ir.options import choice
+from ir.errors import CorpusNotBuilt, IrError
 
 __all__ = [
     "CorpusSummary",
@@ -20,27 +19,10 @@ __all__ = [
     "InfoResponse",
     "ListRequest",
     "ListResponse",
-    "RegisterRequest",
-    "RegisterResponse",
-    "RemoveRequest",
-    "RemoveResponse",
+    "disk_bytes",
     "info",
     "list_corpora",
-    "register",
-    "remove",
 ]
-
-
-#: Under which name each kind of corpus takes the path it is made from.
-_PATH_PARAMETERS = {
-    "files": "root",
-    "jsonl": "path",
-    "mcp": "tools",
-    "packages": "manifest",
-    "reports": "projects_root",
-    "sessions": "root",
-    "skills": "roots",
-}
 
 
 @dataclass(frozen=True)
@@ -122,8 +104,8 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
             target.name,
             built=True,
             path=str(corpus_dir(target.name)),
-            bytes=_bytes(corpus_dir(target.name)),
-            artifacts=sum(1 for _ in store.ledger_items()),
+            bytes=disk_bytes(corpus_dir(target.name)),
+            artifacts=len(store.ledger_fields("artifact_id")),
             records=len(snapshot),
             surfaces=tuple(sorted(snapshot.kinds())),
             embedder=config.get("embedder_id"),
@@ -136,108 +118,16 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
         )
 
 
-@dataclass(frozen=True)
-class RegisterRequest(Value):
-    """``path`` is the folder of kinds that are made from one; ``params`` are the kind's other parameters."""
-
-    name: str
-    kind: str = "files"
-    path: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    embedder: str | None = None
-
-
-@dataclass(frozen=True)
-class RegisterResponse(Value):
-    name: str
-    entry: Mapping[str, Any]
-    replaced: bool
-
-
-@operation("register", summary="Give a corpus a name")
-def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
-    from ir.registry import register as enter
-    from ir.registry import registered
-
-    params = dict(request.params)
-    if request.path is not None:
-        folder = Path(request.path).expanduser().resolve()
-        if not folder.exists():
-            raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
-        parameter = _PATH_PARAMETERS[choice("kind made from a path", request.kind, _PATH_PARAMETERS)]
-        params[parameter] = [str(folder)] if parameter == "roots" else str(folder)
-    if request.kind == "files" and "pattern" not in params:
-        params.setdefault("all_text", True)  # what `ir search PATH` takes
-    replaced = request.name in registered()
-    entry = enter(request.name, request.kind, embedder=request.embedder or "default", **params)
-    return RegisterResponse(request.name, entry, replaced)
-
-
-@dataclass(frozen=True)
-class RemoveRequest(Value):
-    """``dry_run`` only says what would go."""
-
-    corpus: str
-    dry_run: bool = False
-
-
-@dataclass(frozen=True)
-class RemoveResponse(Value):
-    """What went, or would go. The files that the corpus was made from are never touched."""
-
-    corpus: str
-    dry_run: bool
-    path: str | None
-    bytes: int
-    registered: bool
-
-
-@operation("rm", summary="Remove a corpus: its index and its registration")
-def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
-    from ir.registry import registered, unregister
-
-    name = request.corpus if request.corpus in known_names() else resolve(request.corpus).name
-    entered, built = name in registered(), is_built(name)
-    if not entered and not built:
-        raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")
-    folder = corpus_dir(name)
-    size = _bytes(folder) if built else 0
-    if not request.dry_run:
-        if built:
-            _delete(name, folder)
-        if entered:
-            unregister(name)
-    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
-
-
-def _delete(name: str, folder: Path) -> None:
-    """Remove a corpus's folder in one step: out of sight by a rename first, so that no half of it is ever met."""
-    import shutil
-
-    from ir.errors import StoreUnwritable
-
-    doomed = folder.with_name(f".{folder.name}.removed")
-    try:
-        shutil.rmtree(doomed, ignore_errors=True)
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"The corpus {name!r} in {folder} cannot be removed: {error.strerror or error}.",
-            remedy="Check who may write to that folder.",
-        ) from error
-
-
 def _summary(name: str, entry: Mapping[str, Any] | None) -> CorpusSummary:
     entry = entry or {}
     params = entry.get("params", {})
     kind = entry.get("kind")
-    given = params.get(_PATH_PARAMETERS.get(str(kind), ""))
+    given = params.get(PATH_PARAMETERS.get(str(kind), ""))
     origin = ", ".join(map(str, given)) if isinstance(given, list) else _text(given)
     about: dict[str, Any] = {"kind": kind, "origin": origin or kind}
     if not is_built(name):
         return CorpusSummary(name, built=False, state="not built", embedder=entry.get("embedder"), **about)
-    size = _bytes(corpus_dir(name))
+    size = disk_bytes(corpus_dir(name))
     try:
         from ir.index import open_store
 
@@ -247,7 +137,7 @@ def _summary(name: str, entry: Mapping[str, Any] | None) -> CorpusSummary:
                 built=True,
                 state="ready",
                 bytes=size,
-                artifacts=sum(1 for _ in store.ledger_items()),
+                artifacts=len(store.ledger_fields("artifact_id")),
                 records=len(store),
                 embedder=store.get_config().get("embedder_id"),
                 **about,
@@ -256,7 +146,7 @@ def _summary(name: str, entry: Mapping[str, Any] | None) -> CorpusSummary:
         return CorpusSummary(name, built=True, state=f"broken: {error.message}", bytes=size, **about)
 
 
-def _bytes(folder: Path) -> int:
+def disk_bytes(folder: Path) -> int:
     """Disk use; a file that two generations share by a hard link counts once."""
     seen: dict[tuple[int, int], int] = {}
     for path in folder.rglob("*"):

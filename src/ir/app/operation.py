@@ -58,7 +58,7 @@ class Operation:
 _KNOWN: dict[str, Operation] = {}
 
 #: The modules of this package that define operations.
-_MODULES = ("building", "searching", "corpora", "transfer", "watching", "doctor", "settings")
+_MODULES = ("building", "searching", "corpora", "registering", "transfer", "watching", "doctor", "settings")
 
 
 def operation(

@@ -15,7 +15,19 @@ from ir.errors import CorpusNotBuilt, InvalidInput
 if TYPE_CHECKING:
     from ir.sources import CorpusSource
 
-__all__ = ["Target", "built_corpora", "is_built", "name_for_path", "resolve"]
+__all__ = ["PATH_PARAMETERS", "Target", "built_corpora", "is_built", "known_names", "name_for_path", "resolve"]
+
+
+#: Under which name each kind of corpus takes the path it is made from.
+PATH_PARAMETERS = {
+    "files": "root",
+    "jsonl": "path",
+    "mcp": "tools",
+    "packages": "manifest",
+    "reports": "projects_root",
+    "sessions": "root",
+    "skills": "roots",
+}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import typer
 from ir.cli.arguments import KEEPING, Command, Corpus, CorpusOrPath, Embedder, Json
 
 if TYPE_CHECKING:
-    from ir.app.corpora import InfoResponse, ListResponse, RegisterResponse, RemoveResponse
+    from ir.app.corpora import InfoResponse, ListResponse
+    from ir.app.registering import RegisterResponse, RemoveResponse
     from ir.cli.output import Output
 
 from ir.errors import InvalidInput
@@ -60,8 +61,8 @@ def register_corpus(
     as_json: Json = False,
 ) -> None:
     """Give a corpus a name, so that ir build NAME makes it."""
-    from ir.app.corpora import RegisterRequest
-    from ir.app.corpora import register as operation
+    from ir.app.registering import RegisterRequest
+    from ir.app.registering import register as operation
     from ir.cli.session import perform
 
     request = RegisterRequest(name, kind, path, _parameters(param or []), embedder)
@@ -76,7 +77,7 @@ def rm(
 ) -> None:
     """Remove a corpus: its index and its registration. The files it was made from stay."""
     from ir.app.context import Context
-    from ir.app.corpora import RemoveRequest, remove
+    from ir.app.registering import RemoveRequest, remove
     from ir.cli.session import perform
 
     if not dry_run and not yes:

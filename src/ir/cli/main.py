@@ -69,27 +69,18 @@ def make_app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
-    @app.callback()
-    def root(
-        version: bool = typer.Option(
-            False, "--version", help="Show the version and leave.", is_eager=True, callback=_show_version
-        ),
-    ) -> None:
-        """A callback makes this a group of commands, however few of them are loaded."""
+    # A callback makes this a group of commands, however few of them are loaded.
+    @app.callback(invoke_without_command=True)
+    def root(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:
+        if version:
+            import ir
 
-    root.__doc__ = None  # or it would be the help of the whole
+            print(f"ir {ir.__version__}")
+            raise typer.Exit
 
     for module in dict.fromkeys(COMMANDS[command] for command in commands):
         import_module(f"ir.cli.{module}").register(app)
     return app
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        import ir
-
-        print(f"ir {ir.__version__}")
-        raise typer.Exit
 
 
 def run(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,107 @@
+"""Giving a corpus a name, and removing one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ir.app.context import Context
+from ir.app.corpora import disk_bytes
+from ir.app.operation import Value, operation
+from ir.app.targets import PATH_PARAMETERS, is_built, known_names, resolve
+from ir.config import corpus_dir
+from ir.errors import CorpusNotBuilt, InvalidInput, StoreUnwritable
+from ir.options import choice
+
+__all__ = ["RegisterRequest", "RegisterResponse", "RemoveRequest", "RemoveResponse", "register", "remove"]
+
+
+@dataclass(frozen=True)
+class RegisterRequest(Value):
+    """``path`` is the folder of kinds that are made from one; ``params`` are the kind's other parameters."""
+
+    name: str
+    kind: str = "files"
+    path: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    embedder: str | None = None
+
+
+@dataclass(frozen=True)
+class RegisterResponse(Value):
+    name: str
+    entry: Mapping[str, Any]
+    replaced: bool
+
+
+@operation("register", summary="Give a corpus a name")
+def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
+    from ir.registry import register as enter
+    from ir.registry import registered
+
+    params = dict(request.params)
+    if request.path is not None:
+        folder = Path(request.path).expanduser().resolve()
+        if not folder.exists():
+            raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
+        parameter = PATH_PARAMETERS[choice("kind made from a path", request.kind, PATH_PARAMETERS)]
+        params[parameter] = [str(folder)] if parameter == "roots" else str(folder)
+    if request.kind == "files" and "pattern" not in params:
+        params.setdefault("all_text", True)  # what `ir search PATH` takes
+    replaced = request.name in registered()
+    entry = enter(request.name, request.kind, embedder=request.embedder or "default", **params)
+    return RegisterResponse(request.name, entry, replaced)
+
+
+@dataclass(frozen=True)
+class RemoveRequest(Value):
+    """``dry_run`` only says what would go."""
+
+    corpus: str
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class RemoveResponse(Value):
+    """What went, or would go. The files that the corpus was made from are never touched."""
+
+    corpus: str
+    dry_run: bool
+    path: str | None
+    bytes: int
+    registered: bool
+
+
+@operation("rm", summary="Remove a corpus: its index and its registration")
+def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
+    from ir.registry import registered, unregister
+
+    name = request.corpus if request.corpus in known_names() else resolve(request.corpus).name
+    entered, built = name in registered(), is_built(name)
+    if not entered and not built:
+        raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")
+    folder = corpus_dir(name)
+    size = disk_bytes(folder) if built else 0
+    if not request.dry_run:
+        if built:
+            _delete(name, folder)
+        if entered:
+            unregister(name)
+    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
+
+
+def _delete(name: str, folder: Path) -> None:
+    """Remove a corpus's folder in one step: out of sight by a rename first, so that no half of it is ever met."""
+    doomed = folder.with_name(f".{folder.name}.removed")
+    try:
+        shutil.rmtree(doomed, ignore_errors=True)
+        folder.rename(doomed)
+        shutil.rmtree(doomed)
+    except OSError as error:
+        raise StoreUnwritable(
+            f"The corpus {name!r} in {folder} cannot be removed: {error.strerror or error}.",
+            remedy="Check who may write to that folder.",
+        ) from error
