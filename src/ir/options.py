@@ -77,10 +77,9 @@ class SearchOptions:
     @classmethod
     def of(cls, **keywords: Any) -> SearchOptions:
         """Options from a caller's keywords; an unknown one is an error that names the known ones."""
-        known = [item.name for item in fields(cls)]
-        for name in keywords:
-            if name not in known:
-                choice("search option", name, known)
+        if not _KNOWN.issuperset(keywords):
+            for name in keywords:
+                choice("search option", name, sorted(_KNOWN))
         given = dict(keywords)
         given["filter"] = parse_filter(given.get("filter"))
         if given.get("surfaces") is not None:
@@ -115,6 +114,9 @@ class SearchOptions:
         if self.fetch_k is not None:
             return self.fetch_k
         return max(5 * self.k, 50) if self.per_artifact else self.k
+
+
+_KNOWN = frozenset(item.name for item in fields(SearchOptions))
 
 
 def _surfaces(value: object) -> frozenset[str]:

@@ -46,6 +46,14 @@ class Candidates:
         """Whether no channel has more to give."""
         return all(channel.exhausted for channel in self.channels.values())
 
+    def at(self, places: NDArray[np.int64]) -> Candidates:
+        """Those at the given places only; not yet fused."""
+        channels = {
+            name: Channel(channel.ranks[places], channel.scores[places], channel.exhausted, channel.completed)
+            for name, channel in self.channels.items()
+        }
+        return Candidates(self.refs[places], channels)
+
     def order(self) -> NDArray[np.int64]:
         """Positions best first; ties by ref, so that the same search gives the same list."""
         return np.lexsort((self.refs, -self.scores))
@@ -57,10 +65,14 @@ def union(rankings: dict[str, tuple[Ranking, bool]]) -> Candidates:
         ((name, (ranking, exhausted)),) = rankings.items()
         ranks = np.arange(1, len(ranking.refs) + 1)
         return Candidates(ranking.refs, {name: Channel(ranks, ranking.scores, exhausted, completed=True)})
-    refs = np.unique(np.concatenate([ranking.refs for ranking, _ in rankings.values()]))
+    together = np.concatenate([ranking.refs for ranking, _ in rankings.values()])
+    together.sort()
+    first = np.ones(len(together), dtype=np.bool_)
+    np.not_equal(together[1:], together[:-1], out=first[1:])
+    refs = together[first]
     channels = {}
     for name, (ranking, exhausted) in rankings.items():
-        places = np.searchsorted(refs, ranking.refs)
+        places = refs.searchsorted(ranking.refs)
         ranks = np.zeros(len(refs), dtype=np.int64)
         scores = np.zeros(len(refs), dtype=np.float32)
         ranks[places] = np.arange(1, len(places) + 1)

@@ -13,7 +13,6 @@ from ir.errors import EmbedderMismatch
 from ir.options import SearchOptions
 from ir.protocols import Ranking, Snapshot, Where
 from ir.retrieve.candidates import Candidates, union
-from ir.retrieve.fusion import NEEDS_COMPLETION
 from ir.retrieve.rescoring import Bm25Override
 
 if TYPE_CHECKING:
@@ -27,6 +26,9 @@ __all__ = ["Question", "complete", "embed_query", "find_candidates"]
 SCALE_DEPTH = 1000
 #: How deep the other fusions look at least.
 MIN_DEPTH = 50
+#: How much deeper a blend asks the lexical channel: a longer list costs little, and looking up scores that are not in
+#: it costs as much as another search.
+LEXICAL_WIDENING = 4
 
 
 @dataclass
@@ -61,18 +63,16 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
 
 
 def find_candidates(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> Candidates:
-    """The union of what the channels return at ``depth``, completed where the fusion needs it."""
+    """The union of what the channels return at ``depth``."""
     rankings: dict[str, tuple[Ranking, bool]] = {}
     if options.mode != "lexical" and question.vector is not None:
         ranking = snapshot.dense(question.vector, depth, question.where)
         rankings["dense"] = (ranking, len(ranking.refs) < depth)
     if options.mode != "dense":
-        ranking = _lexical(snapshot, question, depth)
-        rankings["lexical"] = (ranking, len(ranking.refs) < depth)
-    candidates = union(rankings)
-    if len(rankings) > 1 and options.fusion in NEEDS_COMPLETION:
-        complete(snapshot, question, candidates)
-    return candidates
+        words_depth = depth * LEXICAL_WIDENING if options.mode == "hybrid" and options.fusion == "blend" else depth
+        ranking = _lexical(snapshot, question, words_depth)
+        rankings["lexical"] = (ranking, len(ranking.refs) < words_depth)
+    return union(rankings)
 
 
 def initial_depth(options: SearchOptions) -> int:
@@ -86,26 +86,24 @@ def initial_depth(options: SearchOptions) -> int:
 
 
 def complete(
-    snapshot: Snapshot, question: Question, candidates: Candidates, places: NDArray[np.int64] | None = None
+    snapshot: Snapshot, question: Question, candidates: Candidates, name: str, places: NDArray[np.int64] | None = None
 ) -> None:
-    """Look up, for each record that one channel returned, the score that the other would give it.
+    """Look up, for records that only the other channel returned, the score that this one would give them.
 
-    With ``places``, only for those: enough for hits that are to be shown, not for ones that are to be ranked.
+    With ``places``, for no others than those.
     """
-    for name, channel in candidates.channels.items():
-        if channel.completed:
-            continue
-        channel.completed = True
-        missing = np.flatnonzero(channel.ranks == 0)
-        if places is not None:
-            missing = places[channel.ranks[places] == 0]
-        if not len(missing):
-            continue
-        refs = candidates.refs[missing]
-        if name == "dense" and question.vector is not None:
-            channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
-        elif name == "lexical" and not channel.exhausted:
-            channel.scores[missing] = _lexical_scores(snapshot, question, refs)
+    channel = candidates.channels[name]
+    if channel.completed:
+        return
+    channel.completed = True
+    missing = np.flatnonzero(channel.ranks == 0) if places is None else places[channel.ranks[places] == 0]
+    if not len(missing):
+        return
+    refs = candidates.refs[missing]
+    if name == "dense" and question.vector is not None:
+        channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
+    elif name == "lexical" and not channel.exhausted:
+        channel.scores[missing] = _lexical_scores(snapshot, question, refs)
 
 
 def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:

@@ -118,7 +118,8 @@ class _Session:
 
     def _hits_of(self, ranked: Ranked) -> list[SearchHit]:
         places = np.array(ranked.picks, dtype=np.int64)
-        complete(self.snapshot, ranked.question, ranked.candidates, places)
+        for name in ranked.candidates.channels:
+            complete(self.snapshot, ranked.question, ranked.candidates, name, places)
         rows = self.snapshot.rows(ranked.candidates.refs[places])
         scores = ranked.candidates.scores
         return [

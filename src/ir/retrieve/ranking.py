@@ -11,8 +11,9 @@ from ir.base import Row, SearchHit
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.candidates import Candidates
-from ir.retrieve.channels import Question, find_candidates, initial_depth
-from ir.retrieve.fusion import fuse
+from ir.retrieve.channels import Question, complete, find_candidates, initial_depth
+from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
+from ir.retrieve.pruning import contenders
 from ir.retrieve.rerank import reranked_scores
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
     """Look as deep as it takes to find ``k`` results, or to know that there are no more."""
     depth = min(initial_depth(options), max(len(snapshot), 1))
     while True:
-        candidates = find_candidates(snapshot, question, options, depth)
+        ranked = _found(snapshot, question, options, saturation, depth)
+        candidates = ranked.candidates
         fuse(candidates, options, saturation)
-        groups, kinds = snapshot.grouping(candidates.refs)
-        ranked = Ranked(question, candidates, groups, kinds, [])
         _weigh(ranked, options)
         order = candidates.order()
         ranked.picks = _pick(ranked, order, options.k, options.per_artifact)
@@ -61,6 +61,21 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
     if options.graph_boost is not None or options.rerank is not None:
         _second_stage(snapshot, ranked, order, options)
     return ranked
+
+
+def _found(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, depth: int) -> Ranked:
+    """The candidates at one depth with all the scores that their fusion reads."""
+    candidates = find_candidates(snapshot, question, options, depth)
+    groups, kinds = snapshot.grouping(candidates.refs)
+    if len(candidates.channels) > 1 and options.fusion in NEEDS_COMPLETION:
+        if options.fusion == "blend" and not (options.surface_weights or options.rerank or options.graph_boost):
+            kept = contenders(candidates, groups, options, saturation)
+            if kept is not None:
+                candidates, groups = candidates.at(kept), groups[kept]
+                kinds = [kinds[place] for place in kept.tolist()]
+        for name in candidates.channels:
+            complete(snapshot, question, candidates, name)
+    return Ranked(question, candidates, groups, kinds, [])
 
 
 def _weigh(ranked: Ranked, options: SearchOptions) -> None:

@@ -6,8 +6,6 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ir.errors import FormatMismatch
@@ -78,16 +76,14 @@ class Database:
         finally:
             aside.unlink(missing_ok=True)
 
-    @contextmanager
-    def lend(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one user; a transaction left open is rolled back."""
-        connection = self._take()
-        try:
-            yield connection
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            self._idle.append(connection)
+    def lend(self) -> Loan:
+        """A connection for one user, as a block; a transaction left open is rolled back."""
+        return Loan(self)
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        self._idle.append(connection)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -96,7 +92,7 @@ class Database:
             if self._process == os.getpid():
                 connection.close()
 
-    def _take(self) -> sqlite3.Connection:
+    def take(self) -> sqlite3.Connection:
         if self._process != os.getpid():
             # A connection must not be used, not even closed, on both sides of a fork.
             self._process = os.getpid()
@@ -153,6 +149,22 @@ class Database:
             f"The corpus at {self.folder} has format {found}, which this version of ir (format {FORMAT}) cannot read.",
             remedy="Remove the folder and build the corpus again.",
         )
+
+
+class Loan:
+    """A connection out of the pool and back."""
+
+    __slots__ = ("_connection", "_database")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection = self._database.take()
+        return self._connection
+
+    def __exit__(self, *fault: object) -> None:
+        self._database.give_back(self._connection)
 
 
 class _Empty(sqlite3.Connection):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 from ir.errors import CorpusBusy, CorpusCorrupt, IrError, StoreUnwritable
 
@@ -16,24 +15,35 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn low-level failures below ``path`` into errors that say what to do next."""
-    try:
-        yield
-    except IrError:
-        raise
-    except sqlite3.Error as error:
-        known = _of_sqlite(error, path)
-        if known is None:
-            raise
-        raise known from error
-    except OSError as error:
-        if error.errno in _FULL:
-            raise _full(path) from error
-        if error.errno in _FORBIDDEN:
-            raise _read_only(path) from error
-        raise
+class translated:  # noqa: N801
+    """A block in which low-level failures become errors that say what to do next. Entered by every search."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, IrError):
+            return
+        known = None
+        if isinstance(error, sqlite3.Error):
+            known = _of_sqlite(error, self._path)
+        elif isinstance(error, OSError):
+            known = _of_system(error, self._path)
+        if known is not None:
+            raise known from error
+
+
+def _of_system(error: OSError, path: Path) -> IrError | None:
+    if error.errno in _FULL:
+        return _full(path)
+    return _read_only(path) if error.errno in _FORBIDDEN else None
 
 
 def _of_sqlite(error: sqlite3.Error, path: Path) -> IrError | None:

@@ -29,6 +29,8 @@ __all__ = ["Segment", "SegmentInfo", "write_segment"]
 
 #: Up to so many numbers a segment is one matrix in memory.
 _SMALL = 1_500_000
+#: Up to so many, a matrix in memory serves for scoring given rows, which half-precision rows are slow at.
+_HELD = 8_000_000
 #: The first searches of a process go through numpy up to so many numbers: importing faiss would take longer.
 _PATIENCE = 2
 _PATIENT_SIZE = 20_000_000
@@ -55,13 +57,16 @@ class Segment:
         self.dim = info["dim"]
         self._path = folder / f"{info['name']}.vectors"
         self._codes_path = folder / f"{info['name']}.codes"
-        rows = np.load(folder / f"{info['name']}.rows.npy", mmap_mode="r")
+        # Plain arrays over the mapped memory: indexing a memmap costs several times as much.
+        rows = np.asarray(np.load(folder / f"{info['name']}.rows.npy", mmap_mode="r"))
         self.numbers, self.artifacts, self.kinds = rows[0], rows[1], rows[2]
         header = self._path.stat().st_size - self.count * self.dim * 2
         if header < 0 or rows.shape != (3, self.count):
             raise ValueError(f"{self._path} is too short")
-        raw = np.memmap(self._path, dtype=np.uint8, mode="r", offset=header) if self.count * self.dim else None
-        self._raw = raw.reshape(self.count, self.dim * 2) if raw is not None else None
+        self._raw: NDArray[np.uint8] | None = None
+        if self.count * self.dim:
+            mapped = np.memmap(self._path, dtype=np.uint8, mode="r", offset=header)
+            self._raw = np.asarray(mapped).reshape(self.count, self.dim * 2)
         self._matrix: NDArray[np.float32] | None = None
         self._scans = 0
         self._index: Any = None
@@ -70,9 +75,10 @@ class Segment:
 
     def scores(self, vector: Vector, positions: Positions) -> Scores:
         """The exact score of each given row."""
-        if self._matrix is not None:
-            return _dots(self._matrix[positions], vector)
-        return _dots(self._rows(positions), vector)
+        if self._matrix is None and self._index is not None and self.count * self.dim <= _HELD:
+            self._matrix = self._rows(slice(None))
+        rows = self._rows(positions) if self._matrix is None else self._matrix[positions]
+        return _dots(rows, vector)
 
     def nearest(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
         """The best ``limit`` rows that the mask lets pass, best first."""
