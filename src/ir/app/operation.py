@@ -14,7 +14,7 @@ from ir.options import choice
 if TYPE_CHECKING:
     from ir.app.context import Context
 
-__all__ = ["Operation", "Value", "find_operation", "operation", "operations"]
+__all__ = ["Operation", "Value", "find_operation", "given", "operation", "operations"]
 
 
 class Value:
@@ -39,6 +39,15 @@ class Value:
             raise InvalidInput(f"{cls.__name__} is not complete: {error}.") from error
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given: those that are not ``None``, so that the library's defaults hold for the others.
+
+    >>> given(k=5, mode=None)
+    {'k': 5}
+    """
+    return {name: value for name, value in options.items() if value is not None}
+
+
 Request = TypeVar("Request", bound=Value)
 Response = TypeVar("Response", bound=Value)
 
@@ -58,7 +67,10 @@ class Operation:
 _KNOWN: dict[str, Operation] = {}
 
 #: The modules of this package that define operations.
-_MODULES = ("building", "searching", "corpora", "registering", "transfer", "watching", "doctor", "settings")
+_MODULES = (
+    *("building", "searching", "corpora", "registering", "transfer", "watching", "doctor", "settings"),
+    *("discovering", "evaluating", "casewriting", "selecting", "calibrating", "comparing", "graphing", "maintaining"),
+)
 
 
 def operation(

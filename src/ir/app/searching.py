@@ -18,7 +18,7 @@ from ir.errors import CorpusNotBuilt, InvalidInput
 if TYPE_CHECKING:
     from ir.base import SearchHit
 
-__all__ = ["Found", "SearchRequest", "SearchResponse", "search"]
+__all__ = ["Found", "SearchRequest", "SearchResponse", "prepare", "search"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     if not request.query.strip():
         raise InvalidInput("The query is empty.", remedy="Say what to look for.")
     target = resolve(request.target)
-    stale, notes = _prepare(target, request, ctx)
+    stale, notes = prepare(target, ctx, embedder=request.embedder, refresh=request.refresh)
     corpus = ctx.open(target.name, embedder=request.embedder)
     hits = search_corpus(
         corpus,
@@ -92,19 +92,21 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     return SearchResponse(request.query, target.name, found, stale, tuple(notes), words, hits.meta)
 
 
-def _prepare(target: Target, request: SearchRequest, ctx: Context) -> tuple[bool | None, list[str]]:
+def prepare(
+    target: Target, ctx: Context, *, embedder: str | None, refresh: bool | None
+) -> tuple[bool | None, list[str]]:
     """See to it that there is an index, as fresh as is cheap; whether it is stale, and what to tell about that."""
     if not target.built:
         if target.path is None:
             raise CorpusNotBuilt(
                 f"The corpus {target.name!r} has no index yet.", remedy=f"Build it with: ir build {target.name}"
             )
-        _refuse_whole_home(target.path, request.target)
+        _refuse_whole_home(target.path)
         ctx.note(f"indexing {target.path} as {target.name!r}")
-        built = build_target(target, target.source(ctx.settings), embedder_for(target, request.embedder, ctx), ctx)
+        built = build_target(target, target.source(ctx.settings), embedder_for(target, embedder, ctx), ctx)
         notes = [f"{len(built.skipped)} files were left out; `ir build {target.name} --dry-run` lists them."]
         return False, notes if built.skipped else []
-    wanted = ctx.settings["refresh"] if request.refresh is None else request.refresh
+    wanted = ctx.settings["refresh"] if refresh is None else refresh
     return _refresh(target, ctx) if wanted else (None, [])
 
 
@@ -121,10 +123,10 @@ def _refresh(target: Target, ctx: Context) -> tuple[bool | None, list[str]]:
     return outcome.stale, [f"The index may be stale. {outcome.reason}"] if outcome.stale else []
 
 
-def _refuse_whole_home(path: Path, given: str) -> None:
+def _refuse_whole_home(path: Path) -> None:
     """Searching `.` in a home folder would index a whole life; that has to be asked for by `ir build`."""
     if path in (Path.home().resolve(), Path(path.anchor)):
         raise InvalidInput(
             f"{path} is too much to index on the way to a search.",
-            remedy=f"Name a folder in it, or index it all on purpose with: ir build {given}",
+            remedy=f"Name a folder in it, or index it all on purpose with: ir build {path}",
         )

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["KEEPING", "SEARCHING", "SYSTEM", "Command", "Corpus", "CorpusOrPath", "Embedder", "Json"]
+__all__ = ["EVALUATING", "KEEPING", "SEARCHING", "SYSTEM", "Command", "Corpus", "CorpusOrPath", "Embedder", "Json"]
 
 #: The panels under which help lists commands.
 SEARCHING = "Search"
 KEEPING = "Corpora"
+EVALUATING = "Evaluation"
 SYSTEM = "System"
 
 

@@ -22,6 +22,7 @@ EXIT_INTERRUPTED = 130
 #: The module of this package that registers each command; a new group is one file with ``register(app)``.
 COMMANDS = {
     "search": "searching",
+    "discover": "discover",
     "build": "building",
     "watch": "building",
     "ls": "corpora",
@@ -30,6 +31,15 @@ COMMANDS = {
     "rm": "corpora",
     "export": "transfer",
     "import": "transfer",
+    "maintain": "maintain",
+    "coverage": "maintain",
+    "graph": "graph",
+    "eval": "evaluate",
+    "eval-gen": "evaluate",
+    "eval-select": "selecting",
+    "sweep-select": "selecting",
+    "calibrate-min-score": "calibrate",
+    "compare": "evaluate",
     "doctor": "upkeep",
     "config": "upkeep",
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from ir.errors import InvalidInput
 from ir.eval.calibration import split_signals, summary
 from ir.eval.cases import DiscoveryCase
 from ir.eval.curves import share_below_curve
+from ir.eval.files import read_lines
 from ir.eval.floors import Floats
 from ir.eval.records import MinScoreCalibration, check_persistable
 from ir.eval.retrieval import DFLT_MODE, as_corpus, embedder_id_of, name_of, retrieve_cases
 from ir.eval.signals import fusion_of
 from ir.select.gate import rerank_name, signal_of
 
-__all__ = ["DFLT_PERCENTILE", "calibrate_from_probes", "probe_queries"]
+__all__ = ["DFLT_PERCENTILE", "calibrate_from_probes", "probe_queries", "read_probes"]
 
 #: Between losing answers (higher) and letting strangers in (lower); 75 was the best compromise on four collections.
 DFLT_PERCENTILE = 75.0
@@ -41,6 +43,11 @@ def probe_queries() -> tuple[str, ...]:
     """
     text = files("ir.eval").joinpath("probes.txt").read_text(encoding="utf-8")
     return tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+
+
+def read_probes(path: str | Path) -> tuple[str, ...]:
+    """Probes of one's own: a query on each line; lines that begin with ``#`` are comments."""
+    return tuple(line.strip() for _, line in read_lines(path) if not line.startswith("#"))
 
 
 def calibrate_from_probes(

@@ -29,6 +29,7 @@ class MinScoreCalibration:
       were equally common. Probes: the share of probes that score no higher: one less the false-accept rate of
       a floor put there; nothing is known about answerable queries then. ``curve_meaning`` says which.
     - ``min_score_interval``, ``youden_j_interval``: 95 % bootstrap intervals; J is of the cases left out.
+    - ``made_from``: the file of the cases or probes, so that it can be made again for another embedder.
     """
 
     corpus_name: str
@@ -61,6 +62,7 @@ class MinScoreCalibration:
     max_loss: float | None = None
     percentile: float | None = None
     degraded: bool = False
+    made_from: str | None = None
 
     @property
     def curve_meaning(self) -> str:

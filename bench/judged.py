@@ -1,0 +1,136 @@
+"""Judged collections as corpora, built once for each embedder and kept in ``.data``; query vectors are kept too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ir
+from bench.texts import ROOT, collections_folder
+from ir.embed import make_embedder
+from ir.eval import BeirDataset, DiscoveryCase, load_beir
+from ir.eval.retrieval import retrieve_cases
+from ir.eval.signals import gate_signal
+from ir.store import LocalStore
+
+KEPT = ROOT / "bench" / ".data" / "judged"
+SETS = (
+    *("bfcl_live", "metatool", "scifact", "nl2bash_tldr"),
+    *("cranfield", "cisi", "hotpotqa_small", "github_topics_alias"),
+)
+
+
+class Remembering:
+    """An embedder that keeps the vectors of queries in a file, so that a second run embeds nothing."""
+
+    def __init__(self, spec: str) -> None:
+        self._inner, self.id = make_embedder(spec)
+        self.fingerprint = getattr(self._inner, "fingerprint", None)
+        self.cacheable = False  # the inner one keeps the vectors of documents
+        self._path = KEPT / f"queries-{self.id.replace('/', '_')}.npz"
+        self._known: dict[str, Any] = {}
+        if self._path.exists():
+            with np.load(self._path) as kept:
+                self._known = dict(zip(kept["keys"].tolist(), kept["vectors"], strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Any:
+        if input_type != "query":
+            return self._inner(texts, input_type=input_type)
+        self._learn(texts)
+        return np.stack([self._known[_key(text)] for text in texts])
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Embed queries in batches and keep them."""
+        if self._learn(list(texts)):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            part = self._path.with_suffix(".part.npz")
+            np.savez(part, keys=np.array(list(self._known)), vectors=np.stack(list(self._known.values())))
+            part.replace(self._path)
+
+    def _learn(self, texts: Sequence[str]) -> int:
+        new = {key: text for text in texts if (key := _key(text)) not in self._known}
+        names, left = list(new), list(new.values())
+        for at in range(0, len(left), 256):
+            vectors = self._inner(left[at : at + 256], input_type="query")
+            self._known.update(zip(names[at : at + 256], vectors, strict=True))
+        return len(new)
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def need_collections() -> Path:
+    """The folder of the collections; without it there is nothing to measure."""
+    folder = collections_folder()
+    if folder is None:
+        sys.exit("The judged collections were not found; set IR_DATA_SETS to the folder that holds scifact and others.")
+    os.environ.setdefault("IR_CACHE_DIR", str(Path.home() / ".cache" / "ir"))
+    return folder
+
+
+@cache
+def embedder_of(spec: str) -> Remembering:
+    return Remembering(spec)
+
+
+@cache
+def dataset(name: str) -> BeirDataset:
+    return load_beir(need_collections() / name)
+
+
+@cache
+def corpus(name: str, spec: str, *, strategy: Any = None) -> ir.Corpus:
+    """A collection as a corpus, one surface to a document; ``corpora/NAME`` is one without judgements."""
+    folder = need_collections() / name
+    items = dataset(name).corpus if (folder / "queries.jsonl").exists() else _documents(folder)
+    embedder = embedder_of(spec)
+    source = ir.CorpusSource.from_mapping(items, name=folder.name, strategy=strategy or ir.WholeText(text_key="text"))
+    place = KEPT / f"{folder.name}-{embedder.id.replace('/', '_')}"
+    print(f"  {name} …", end="", file=sys.stderr, flush=True)
+    built = ir.build(source, store=LocalStore(place), embedder=embedder)
+    print(f" {len(built.store):,} records", file=sys.stderr)
+    return built
+
+
+def _documents(folder: Path) -> dict[str, dict[str, Any]]:
+    from ir.eval.files import read_jsonl
+
+    rows = (line for _, line in read_jsonl(folder / "corpus.jsonl"))
+    return {str(row["_id"]): {"title": row.get("title") or "", "text": _text(row)} for row in rows if _text(row)}
+
+
+def _text(row: dict[str, Any]) -> str:
+    return str(row.get("text") or row.get("body") or "")
+
+
+def queries_of(name: str) -> list[str]:
+    """The judged queries of a collection."""
+    data = dataset(name)
+    return [data.queries[qid] for qid in data.qrels if qid in data.queries]
+
+
+def gate_scores(built: ir.Corpus, queries: Sequence[str], *, mode: str = "hybrid") -> Any:
+    """The score that a floor is compared with, for each query; minus infinity where nothing was found."""
+    found = retrieve_cases(built, [DiscoveryCase(query) for query in queries], mode=mode, k=10)
+    signals = [gate_signal(item.hits, mode) for item in found]
+    return np.array([-np.inf if signal is None else signal for signal in signals])
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table for a page; numbers with three digits, as shares are usually written."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    for row in rows:
+        cells = [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+"""Is one run better than another, or is it luck?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ir.app.context import Context
+from ir.app.judged import new_file, read_qrels
+from ir.app.operation import Value, given, operation
+
+if TYPE_CHECKING:
+    from ir.eval import RunComparison
+
+__all__ = ["CompareRequest", "CompareResponse", "compare"]
+
+
+@dataclass(frozen=True)
+class CompareRequest(Value):
+    """Two TREC runs and what they are judged by: TREC or BEIR judgements, a file of cases, or a BEIR folder."""
+
+    run_a: str
+    run_b: str
+    qrels: str
+    measures: tuple[str, ...] = ()
+    html: str | None = None
+
+
+@dataclass(frozen=True)
+class CompareResponse(Value):
+    comparison: RunComparison
+    html: str | None = None
+
+
+@operation("compare", summary="Compare two runs query by query, with paired tests")
+def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
+    from ir.eval import compare_runs, load_run
+
+    page = None if request.html is None else new_file(request.html)
+    qrels = read_qrels(request.qrels)
+    one, two = (load_run(Path(path).expanduser()) for path in (request.run_a, request.run_b))
+    names = _names(request.run_a, request.run_b)
+    comparison = compare_runs(one, two, qrels, names=names, **given(measures=request.measures or None))
+    if page is not None:
+        from ir.eval import Section, plot_by_k, run_by_k, save_html_report
+
+        runs = dict(zip(names, (one, two), strict=True))
+        pictures = []
+        for metric, label in (("ndcg", "nDCG"), ("recall", "Recall")):
+            curves = {name: run_by_k(run, qrels, metric) for name, run in runs.items()}
+            pictures.append(plot_by_k(curves, metric=label))
+        sections = [
+            Section("Means and paired tests", report=comparison),
+            Section("Queries that changed most", report=comparison.changes_table(n=25)),
+            Section("By depth", images=pictures),
+        ]
+        save_html_report(page, f"{names[0]} and {names[1]}", sections)
+    return CompareResponse(comparison, request.html)
+
+
+def _names(a: str, b: str) -> tuple[str, str]:
+    """What to call the runs: their file names, or the whole paths if those are the same."""
+    one, two = Path(a).stem, Path(b).stem
+    return (one, two) if one != two else (a, b) if a != b else (f"{one} (a)", f"{two} (b)")

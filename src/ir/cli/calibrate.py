@@ -1,0 +1,111 @@
+"""``ir calibrate-min-score``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json
+from ir.cli.evaluate import Mode
+
+if TYPE_CHECKING:
+    from ir.app.calibrating import CalibrateResponse
+    from ir.cli.output import Output
+
+__all__ = ["register"]
+
+REASONS = {
+    "no_abstention_cases": "no case is without an answer, so there is nothing to refuse; add some, or use --probes",
+    "no_positive_cases": "no case has an answer that was found, so there is nothing to keep",
+    "no_cases": "no case can be used: of those with an answer, none was found",
+    "no_hits": "no probe found anything",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("calibrate-min-score", cls=Command, rich_help_panel=EVALUATING)(calibrate)
+
+
+def calibrate(
+    corpus: CorpusOrPath,
+    cases: Annotated[
+        str | None, typer.Argument(metavar="CASES", help="A file of cases with and without an answer.")
+    ] = None,
+    probes: Annotated[
+        bool, typer.Option("--probes", help="Use queries about other things, which ship with ir; needs no labels.")
+    ] = False,
+    max_loss: Annotated[
+        float | None,
+        typer.Option("--max-loss", metavar="SHARE", help="Refuse at most this share of answerable queries."),
+    ] = None,
+    weight: Annotated[
+        float | None,
+        typer.Option("--weight", metavar="SHARE", help="How much keeping answers counts against refusing (0.5)."),
+    ] = None,
+    percentile: Annotated[
+        float | None,
+        typer.Option("--percentile", metavar="P", help="Where among the probes the floor lies (75)."),
+    ] = None,
+    probe_file: Annotated[
+        str | None, typer.Option("--probe-file", metavar="FILE", help="Probes of your own, one to a line.")
+    ] = None,
+    mode: Mode = None,
+    embedder: Embedder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the floor, but do not keep it.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Find the floor below which a corpus should not answer, and keep it.
+
+    The floor is on the raw score of a channel and tells what is off topic. ir discover uses it from then on. Exit
+    code 1 means that no floor came of it.
+    """
+    from ir.app.calibrating import CalibrateRequest
+    from ir.app.calibrating import calibrate as operation
+    from ir.cli.session import perform
+
+    request = CalibrateRequest(
+        corpus,
+        cases,
+        probes=probes,
+        mode=mode,
+        max_loss=max_loss,
+        sensitivity_weight=weight,
+        percentile=percentile,
+        probe_file=probe_file,
+        embedder=embedder,
+        dry_run=dry_run,
+    )
+    response = perform(operation, request, show_calibration, as_json=as_json)
+    return 0 if response.calibration.min_score is not None else 1
+
+
+def show_calibration(response: CalibrateResponse, output: Output) -> None:
+    made = response.calibration
+    if made.min_score is None:
+        output.line(f"{response.corpus}: no floor: {REASONS.get(made.reason, made.reason)}")
+        return
+    state = "kept" if response.saved else "not kept (dry run)"
+    output.line(f"{response.corpus}: floor {made.min_score:.4f} on the {made.signal} score, mode {made.mode}; {state}")
+    shown: dict[str, str] = {}
+    if made.min_score_interval:
+        shown["floor, 95 %"] = "{:.4f} to {:.4f}".format(*made.min_score_interval)
+    if made.kind == "probes":
+        shown["made from"] = f"{made.n_abstention:,} probes, percentile {made.percentile:g}"
+        shown["probes let in"] = _share(made.error_rate)
+        shown["answers lost"] = "not known without labelled cases"
+    else:
+        shown["made from"] = f"{made.n_positive:,} cases with an answer, {made.n_abstention:,} without"
+        shown["answers kept"] = _share(made.sensitivity)
+        shown["off topic refused"] = _share(made.specificity)
+        shown["Youden J"] = "-" if made.youden_j is None else f"{made.youden_j:.3f}"
+        if made.youden_j_interval:
+            shown["J on cases left out, 95 %"] = "{:.3f} to {:.3f}".format(*made.youden_j_interval)
+        shown["error on cases left out"] = _share(made.error_rate)
+        if made.n_retrieval_miss:
+            shown["left aside"] = f"{made.n_retrieval_miss:,} cases whose answer was not found"
+    output.pairs(shown)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"

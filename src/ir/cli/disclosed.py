@@ -1,0 +1,133 @@
+"""What was discovered, on a screen and in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ir.app.discovering import DiscoverResponse
+    from ir.cli.output import Output
+    from ir.select import Disclosure, DiscoveryResult
+
+__all__ = ["show"]
+
+PLAIN_WIDTH = 140
+SUMMARY_LINES = 3
+REASONS = {
+    "abstain:no_candidates": "nothing matches",
+    "abstain:custom": "the selector kept nothing",
+}
+
+
+def show(response: DiscoverResponse, output: Output) -> None:
+    """Print what was committed to; the verdict, the calibration's word and notes go to stderr."""
+    several = len(response.corpora) > 1
+    for number, shown in enumerate(response.result.results, start=1):
+        if output.pretty:
+            _print_pretty(number, shown, output, several=several)
+        else:
+            _print_plain(shown, several=several)
+    for line in _verdict(response):
+        dim = output.pretty and sys.stderr.isatty()
+        print(f"\x1b[2mir: {line}\x1b[0m" if dim else f"ir: {line}", file=sys.stderr)
+
+
+def _place(shown: Disclosure, *, several: bool) -> str:
+    """Where it can be opened, or its id; with the corpus in front where there are several."""
+    place = shown.artifact_id
+    if shown.pointer:
+        path = Path(shown.pointer)
+        inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+        place = str(path.relative_to(Path.cwd()) if inside else path)
+        line = shown.metadata.get("line_start")
+        place += f":{line}" if isinstance(line, int) else ""
+    return f"{shown.source}  {place}" if several and shown.source else place
+
+
+def _revealed(shown: Disclosure) -> list[tuple[str, str]]:
+    """The texts beyond the summary, each with what it is."""
+    texts = [("passage", shown.passage), ("body", shown.body)]
+    return [(what, text) for what, text in texts if text is not None]
+
+
+def _remarks(shown: Disclosure) -> list[str]:
+    notes = [f"{key}: {shown.metadata[key]}" for key in ("disclosure", "expansion") if shown.metadata.get(key)]
+    bundle: Any = shown.metadata.get("bundle") or ()
+    return notes + [f"bundled: {item['name']} ({item['size']:,} bytes)" for item in bundle]
+
+
+def _print_plain(shown: Disclosure, *, several: bool) -> None:
+    text = " ".join(shown.summary.split())
+    if len(text) > PLAIN_WIDTH:
+        text = text[: PLAIN_WIDTH - 1].rstrip() + "…"
+    place = _place(shown, several=several).replace("  ", "\t", 1)
+    print(f"{place}: {shown.score:.3f} {text}")
+    for what, revealed in _revealed(shown):
+        print(f"--- {what} of {shown.artifact_id}\n{revealed}\n---")
+    for remark in _remarks(shown):
+        print(f"    {remark}")
+
+
+def _print_pretty(number: int, shown: Disclosure, output: Output, *, several: bool) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from ir.base import heading_of
+
+    link = f" link {Path(shown.pointer).as_uri()}" if shown.pointer and Path(shown.pointer).is_absolute() else ""
+    head = Text.assemble((f"{number:>2}  ", "dim"), (_place(shown, several=several), f"bold cyan{link}"))
+    head.append(f"  {shown.score:.3f}", style="dim")
+    heading = heading_of(shown.metadata) or (shown.name if shown.name != shown.artifact_id else "")
+    if heading:
+        head.append(f"  {heading}", style="green")
+    output.console.print(head)
+    summary = [line for line in shown.summary.splitlines() if line.strip()][:SUMMARY_LINES]
+    output.console.print(Padding(Text("\n".join(summary)), (0, 0, 0, 4)))
+    for what, revealed in _revealed(shown):
+        output.console.print(Padding(Text(what, style="bold"), (1, 0, 0, 4)))
+        output.console.print(Padding(Text(revealed), (0, 0, 0, 4)))
+    for remark in _remarks(shown):
+        output.console.print(Padding(Text(remark, style="dim"), (0, 0, 0, 4)))
+    output.console.print()
+
+
+def _verdict(response: DiscoverResponse) -> list[str]:
+    result = response.result
+    if result.abstained:
+        why = REASONS.get(result.reason) or _below(result)
+        lines = [f"abstained: {why}"]
+    else:
+        sizes = f"{len(result.results)} of {result.n_retrieved} candidates"
+        lines = [f"committed to {sizes} ({result.reason})"]
+    answerable = _answerable(result.answerable)
+    lines += [answerable] if answerable else []
+    return lines + [note for note in response.notes if not (result.abstained and note.startswith("Off topic"))]
+
+
+def _below(result: DiscoveryResult) -> str:
+    """Which floor was not reached, and by what."""
+    per_source = result.signals.get("per_source")
+    parts = per_source.items() if per_source else [("", result.signals)]
+    told = []
+    for name, part in parts:
+        if part.get("floor") is not None and part.get("gate_score") is not None:
+            scale = f"{part['gate_scale']} score" if part.get("gate_scale") not in (None, "score") else "score"
+            where = f" in {name}" if name else ""
+            told.append(f"the best {scale}{where} is {part['gate_score']:.3f}, below the floor of {part['floor']:.3f}")
+    return "off topic; " + "; ".join(told) if told else "below the floor"
+
+
+def _answerable(answer: Any) -> str:
+    if not answer:
+        return ""
+    source = f" in {answer['source']}" if answer.get("source") else ""
+    error = answer.get("error_rate")
+    if answer["probability"] is None:
+        said = f"scores above {answer['above_probes']:.0%} of unrelated queries{source}"
+        said += f"; the floor lets {error:.0%} of them in" if error is not None else ""
+    else:
+        said = f"on topic with probability {answer['probability']:.0%}{source}"
+        said += f" (the floor errs on {error:.0%} of queries)" if error is not None else ""
+    return f"{said}. That is about the topic: an answer may still be missing."
