@@ -134,7 +134,8 @@ def extract_queries(description: str, *, n: int) -> Queries:
     """
     pieces = re.split(r"(?<=[.!?])\s+|\n+", description)
     sentences = [piece.strip(" \t.!?#*-") for piece in pieces]
-    return Queries([sentence[:200] for sentence in sentences if len(sentence) > 8][:n], "extracted")
+    spoken = [sentence[:200] for sentence in sentences if sum(map(str.isalpha, sentence)) > 8]
+    return Queries(spoken[:n], "extracted")
 
 
 class _Asker:

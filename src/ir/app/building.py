@@ -21,12 +21,14 @@ __all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_o
 
 @dataclass(frozen=True)
 class BuildRequest(Value):
-    """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay."""
+    """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay. With ``links``,
+    what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it."""
 
     target: str
     embedder: str | None = None
     prune: bool = True
     dry_run: bool = False
+    links: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,25 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     embedder = embedder_for(target, request.embedder, ctx)
     if request.dry_run:
         return _preview(target, source, embedder, ctx, prune=request.prune)
-    return build_target(target, source, embedder, ctx, prune=request.prune)
+    return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links)
 
 
 def build_target(
-    target: Target, source: CorpusSource, embedder: Any, ctx: Context, *, prune: bool = True
+    target: Target, source: CorpusSource, embedder: Any, ctx: Context, *, prune: bool = True, links: bool = False
 ) -> BuildResponse:
     """Bring the corpus of ``target`` up to date and register the folder it was made from."""
+    from ir.graph import default_edge_extractor
     from ir.index import build as build_source
 
     store = ctx.store(target.name)
     corpus = build_source(
-        source, store=store, embedder=embedder, full=prune, progress=ctx.progress, language=_language(store, ctx)
+        source,
+        store=store,
+        embedder=embedder,
+        full=prune,
+        progress=ctx.progress,
+        language=_language(store, ctx),
+        edge_extractor=default_edge_extractor if links else None,
     )
     target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)
     assert corpus.report is not None, "a corpus that was just built has a report"

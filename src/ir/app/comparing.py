@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,11 @@ class CompareRequest(Value):
 
 @dataclass(frozen=True)
 class CompareResponse(Value):
+    """``queries`` holds the texts of the queries, where what they are judged by has them."""
+
     comparison: RunComparison
     html: str | None = None
+    queries: Mapping[str, str] = field(default_factory=dict)
 
 
 @operation("compare", summary="Compare two runs query by query, with paired tests")
@@ -38,7 +42,7 @@ def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
     from ir.eval import compare_runs, load_run
 
     page = None if request.html is None else new_file(request.html)
-    qrels = read_qrels(request.qrels)
+    qrels, queries = read_qrels(request.qrels)
     one, two = (load_run(Path(path).expanduser()) for path in (request.run_a, request.run_b))
     names = _names(request.run_a, request.run_b)
     comparison = compare_runs(one, two, qrels, names=names, **given(measures=request.measures or None))
@@ -56,7 +60,7 @@ def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
             Section("By depth", images=pictures),
         ]
         save_html_report(page, f"{names[0]} and {names[1]}", sections)
-    return CompareResponse(comparison, request.html)
+    return CompareResponse(comparison, request.html, queries)
 
 
 def _names(a: str, b: str) -> tuple[str, str]:

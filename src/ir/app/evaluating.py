@@ -162,7 +162,7 @@ def _runs(data: BeirDataset, embedder: str, ctx: Context) -> dict[str, Run]:
     import tempfile
 
     from ir.eval import make_run
-    from ir.index import build
+    from ir.index import Progress, build
     from ir.sources import CorpusSource
     from ir.store import LocalStore
     from ir.strategy import WholeText
@@ -171,7 +171,11 @@ def _runs(data: BeirDataset, embedder: str, ctx: Context) -> dict[str, Run]:
     judged = {qid: data.queries[qid] for qid in _relevant(data)}
     with tempfile.TemporaryDirectory(prefix="ir-eval-") as folder, LocalStore(Path(folder) / "corpus") as store:
         corpus = build(source, store=store, embedder=embedder, progress=ctx.progress)
-        return {name: make_run(corpus, judged, k=_DEPTH, **how) for name, how in SYSTEMS.items()}
+        runs: dict[str, Run] = {}
+        for done, (name, how) in enumerate(SYSTEMS.items()):
+            ctx.progress(Progress("search", done, len(SYSTEMS)))
+            runs[name] = make_run(corpus, judged, k=_DEPTH, **how)
+        return runs
 
 
 def _relevant(data: BeirDataset) -> Mapping[str, Mapping[str, float]]:

@@ -50,14 +50,15 @@ def _some(cases: list[DiscoveryCase], path: str) -> list[DiscoveryCase]:
     return cases
 
 
-def read_qrels(path: str) -> Mapping[str, Mapping[str, float]]:
-    """Judgements from a TREC or BEIR file, from a file of cases, or from a BEIR folder."""
+def read_qrels(path: str) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, str]]:
+    """Judgements from a TREC or BEIR file, from a file of cases, or from a BEIR folder; and the queries, if known."""
     place = Path(path).expanduser()
     if place.is_dir() or place.suffix == ".jsonl":
-        return read_cases(path).qrels
+        judged = read_cases(path)
+        return judged.qrels, judged.queries
     from ir.eval import load_qrels
 
-    return load_qrels(place)
+    return load_qrels(place), {}
 
 
 def built_corpus(word: str, ctx: Context, *, embedder: str | None = None) -> Corpus:

@@ -28,6 +28,9 @@ def build(
     embedder: Embedder = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would change.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep what is no longer in the source.")] = False,
+    links: Annotated[
+        bool, typer.Option("--links", help="Also make links of the fields deps and parent; ir graph shows them.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Index a corpus or a folder, or bring it up to date.
@@ -38,7 +41,7 @@ def build(
     from ir.app.building import build as operation
     from ir.cli.session import perform
 
-    perform(operation, BuildRequest(target, embedder, not keep, dry_run), show_build, as_json=as_json)
+    perform(operation, BuildRequest(target, embedder, not keep, dry_run, links), show_build, as_json=as_json)
 
 
 def watch(

@@ -15,9 +15,18 @@ __all__ = ["show"]
 
 PLAIN_WIDTH = 140
 SUMMARY_LINES = 3
+#: Why a selection ended where it did, or was not made.
 REASONS = {
     "abstain:no_candidates": "nothing matches",
     "abstain:custom": "the selector kept nothing",
+    "abs_threshold": "the others are below the floor",
+    "custom": "the selector's choice",
+    "exhausted": "there are no others",
+    "max_k": "no more than --max-k",
+    "nonpositive_top": "no score is above 0",
+    "rel_threshold": "the others are weaker than --rel of the best",
+    "score_gap": "a gap in the scores follows",
+    "top_k": "the first ones",
 }
 
 
@@ -52,6 +61,12 @@ def _revealed(shown: Disclosure) -> list[tuple[str, str]]:
     return [(what, text) for what, text in texts if text is not None]
 
 
+def _score(shown: Disclosure) -> float:
+    """The score in its own corpus: one that was merged by rank only says where it stands."""
+    own = shown.metadata.get("source_score")
+    return float(own) if isinstance(own, (int, float)) else shown.score
+
+
 def _remarks(shown: Disclosure) -> list[str]:
     notes = [f"{key}: {shown.metadata[key]}" for key in ("disclosure", "expansion") if shown.metadata.get(key)]
     bundle: Any = shown.metadata.get("bundle") or ()
@@ -63,7 +78,7 @@ def _print_plain(shown: Disclosure, *, several: bool) -> None:
     if len(text) > PLAIN_WIDTH:
         text = text[: PLAIN_WIDTH - 1].rstrip() + "…"
     place = _place(shown, several=several).replace("  ", "\t", 1)
-    print(f"{place}: {shown.score:.3f} {text}")
+    print(f"{place}: {_score(shown):.3f} {text}")
     for what, revealed in _revealed(shown):
         print(f"--- {what} of {shown.artifact_id}\n{revealed}\n---")
     for remark in _remarks(shown):
@@ -78,16 +93,17 @@ def _print_pretty(number: int, shown: Disclosure, output: Output, *, several: bo
 
     link = f" link {Path(shown.pointer).as_uri()}" if shown.pointer and Path(shown.pointer).is_absolute() else ""
     head = Text.assemble((f"{number:>2}  ", "dim"), (_place(shown, several=several), f"bold cyan{link}"))
-    head.append(f"  {shown.score:.3f}", style="dim")
+    head.append(f"  {_score(shown):.3f}", style="dim")
     heading = heading_of(shown.metadata) or (shown.name if shown.name != shown.artifact_id else "")
     if heading:
         head.append(f"  {heading}", style="green")
     output.console.print(head)
     summary = [line for line in shown.summary.splitlines() if line.strip()][:SUMMARY_LINES]
-    output.console.print(Padding(Text("\n".join(summary)), (0, 0, 0, 4)))
-    for what, revealed in _revealed(shown):
-        output.console.print(Padding(Text(what, style="bold"), (1, 0, 0, 4)))
-        output.console.print(Padding(Text(revealed), (0, 0, 0, 4)))
+    texts = _revealed(shown)
+    for what, text in texts or [("", "\n".join(summary))]:
+        if len(texts) > 1:
+            output.console.print(Padding(Text(what, style="bold"), (0, 0, 0, 4)))
+        output.console.print(Padding(Text(text.strip()), (0, 0, 0, 4)))
     for remark in _remarks(shown):
         output.console.print(Padding(Text(remark, style="dim"), (0, 0, 0, 4)))
     output.console.print()
@@ -100,7 +116,7 @@ def _verdict(response: DiscoverResponse) -> list[str]:
         lines = [f"abstained: {why}"]
     else:
         sizes = f"{len(result.results)} of {result.n_retrieved} candidates"
-        lines = [f"committed to {sizes} ({result.reason})"]
+        lines = [f"committed to {sizes}: {REASONS.get(result.reason, result.reason)}"]
     answerable = _answerable(result.answerable)
     lines += [answerable] if answerable else []
     return lines + [note for note in response.notes if not (result.abstained and note.startswith("Off topic"))]

@@ -22,6 +22,14 @@ __all__ = ["Html", "Mode", "register"]
 BEIR = "beir"
 LISTED_CHANGES = 10
 LISTED_SKIPS = 5
+MEANINGS = {
+    "hit_rank_1": "an answer came first",
+    "surfaced_low_rank": "an answer is among the first {k}",
+    "retrieval_miss": "no answer is among the first {k}",
+    "abstention_ok": "refused, as nothing answers it",
+    "false_action": "let in, though nothing answers it",
+    "abstention_unscored": "nothing answers it; give --min-score to see whether it is refused",
+}
 
 Mode = Annotated[str | None, typer.Option("--mode", "-m", metavar="MODE", help="hybrid, dense or lexical (hybrid).")]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page with tables and plots.")]
@@ -178,14 +186,17 @@ def _show_cases(response: EvalResponse, report: DiscoveryReport, output: Output)
         names = dict.fromkeys(name.partition("@")[0] for name in report.retrieval.metrics)
         figures = [(name, *(f"{report.retrieval.metrics[f'{name}@{k}']:.3f}" for k in ks)) for name in names]
         output.table(("measure", *(f"@{k}" for k in ks)), figures, right=[f"@{k}" for k in ks])
-    outcomes = [(name, count, f"{count / report.n_cases:.0%}") for name, count in report.failure_classes.items()]
-    output.table(("outcome", "cases", "share"), outcomes, right=("cases", "share"))
+    outcomes = [
+        (name, count, f"{count / report.n_cases:.0%}", MEANINGS[name].format(k=report.primary_k))
+        for name, count in report.failure_classes.items()
+    ]
+    output.table(("outcome", "cases", "share", "meaning"), outcomes, right=("cases", "share"))
     if report.abstention_accuracy is not None:
         output.line(f"refused {report.abstention_accuracy:.0%} of the cases without an answer")
 
 
 def show_written(response: EvalGenResponse, output: Output) -> None:
-    by = ", ".join(f"{count:,} by {name}" for name, count in response.generators.items())
+    by = ", ".join(f"{count:,} {name}" for name, count in response.generators.items())
     output.line(
         f"{response.file}: {response.cases:,} cases for {response.corpus}, "
         f"{response.abstention_cases:,} of them without an answer ({by})"
@@ -220,8 +231,11 @@ def show_comparison(response: CompareResponse, output: Output) -> None:
     changed = first.biggest(LISTED_CHANGES)
     if changed:
         output.line(f"changed most, by {name}:")
-        lines = [(c.query_id, f"{c.a:.4f}", f"{c.b:.4f}", f"{c.change:+.4f}") for c in changed]
-        output.table(("query", one, two, "change"), lines, right=(one, two, "change"))
+        lines = [
+            (c.query_id, f"{c.a:.4f}", f"{c.b:.4f}", f"{c.change:+.4f}", response.queries.get(c.query_id, ""))
+            for c in changed
+        ]
+        output.table(("id", one, two, "change", "query"), lines, right=(one, two, "change"))
     _show_files(output, response.html)
 
 

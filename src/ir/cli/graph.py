@@ -36,7 +36,8 @@ def graph(
 ) -> int:
     """Show what an artifact is linked to, or export all links.
 
-    Exit code 1 means that there are no links. dot is the language of Graphviz: ir graph NAME export | dot -Tsvg.
+    ir build --links makes links. Exit code 1 means that there are none. dot is the language of Graphviz:
+    ir graph NAME export | dot -Tsvg.
     """
     from ir.app.graphing import GraphRequest
     from ir.app.graphing import graph as operation
