@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -84,6 +84,13 @@ class CorpusStore:
         from ir.store.local import LocalStore
 
         return LocalStore(corpus_dir(name))
+
+    @classmethod
+    def open(cls, address: str) -> CorpusStore:
+        """The store at an address: a server's, ``local:NAME``, or a folder's path (see :mod:`ir.store.opening`)."""
+        from ir.store.opening import open_store
+
+        return open_store(address)
 
     # -- opening and closing ---------------------------------------------------------------------------------
 
@@ -242,10 +249,9 @@ class CorpusStore:
             finally:
                 self._journal = None
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The corpus as it is now, and stays in the block whatever is written meanwhile."""
-        yield self._current()
+        return nullcontext(self._current())
 
     def _current(self) -> MemorySnapshot:
         from ir.analysis import analyzer_for

@@ -1,0 +1,89 @@
+"""From an address to the store that keeps a corpus there; each engine is imported by those who use it."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from ir.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ir.store.mapping import CorpusStore
+
+__all__ = ["ENGINES", "names_server", "open_store", "without_password"]
+
+#: The engine of each scheme: its module and its class, which is made from the address alone.
+ENGINES: dict[str, tuple[str, str]] = {
+    "postgresql": ("ir.store.postgres", "PostgresStore"),
+    "postgres": ("ir.store.postgres", "PostgresStore"),
+}
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
+
+
+def open_store(address: str) -> CorpusStore:
+    """The store at an address: ``postgresql://…``, ``local:NAME``, ``memory:`` or the path of a folder.
+
+    >>> open_store("memory:"), open_store("local:notes")  # doctest: +ELLIPSIS
+    (<...CorpusStore object at ...>, LocalStore('...notes'))
+    """
+    from ir.store.mapping import CorpusStore
+
+    scheme = scheme_of(address)
+    if scheme is None:
+        from ir.store.local import LocalStore
+
+        return LocalStore(address)
+    if scheme == "local":
+        return CorpusStore.local(address.partition(":")[2])
+    if scheme == "memory":
+        return CorpusStore.memory()
+    store: CorpusStore = engine_of(scheme)(address)
+    return store
+
+
+def names_server(address: str) -> bool:
+    """Whether the address is one of a server, not of a folder on this machine.
+
+    >>> names_server("postgresql://db/wiki/notes"), names_server("./notes"), names_server("local:notes")
+    (True, False, False)
+    """
+    return scheme_of(address) in ENGINES
+
+
+def engine_of(scheme: str) -> Any:
+    """The class that keeps corpora at addresses of this scheme."""
+    module, name = ENGINES[scheme]
+    return getattr(import_module(module), name)
+
+
+def scheme_of(address: str) -> str | None:
+    """The scheme of an address, ``None`` for a path; an unknown one is an error that lists the known ones."""
+    if not isinstance(address, str) or not address.strip():
+        raise InvalidInput("The address of a store is empty.", remedy="Give a path, local:NAME or a server's address.")
+    match = _SCHEME.match(address)
+    if match is None:
+        return None
+    scheme = match[1].lower()
+    if scheme not in ENGINES and scheme not in ("local", "memory"):
+        known = ", ".join(f"{name}:" for name in ("local", "memory", *ENGINES))
+        raise InvalidInput(
+            f"No store is known for addresses that begin with {match[0]!r}.", remedy=f"Use a path or one of: {known}."
+        )
+    return scheme
+
+
+def without_password(address: str) -> str:
+    """The address as it may be written down and shown.
+
+    >>> without_password("postgresql://me:secret@db/wiki?password=x&lexical=bm25")
+    'postgresql://me@db/wiki?lexical=bm25'
+    """
+    if _SCHEME.match(address) is None or "://" not in address:
+        return address
+    parts = urlsplit(address)
+    login, at, host = parts.netloc.rpartition("@")
+    secret = ("password=", "token=", "replica=postgres")
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not pair.lower().startswith(secret))
+    return urlunsplit((parts.scheme, f"{login.partition(':')[0]}{at}{host}", parts.path, query, parts.fragment))
