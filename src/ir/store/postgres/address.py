@@ -1,0 +1,125 @@
+"""Where a corpus is: a PostgreSQL address, the corpus in it, and how it is to be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from ir.errors import InvalidInput
+from ir.options import choice
+
+__all__ = ["LEXICAL", "PRECISIONS", "Address"]
+
+#: How words are ranked: BM25 over postings, the server's own text search, or not at all.
+LEXICAL = ("bm25", "tsvector", "none")
+#: How vectors are kept.
+PRECISIONS = ("float32", "half")
+_DFLT_CORPUS = "corpus"
+_LONGEST_NAME = 59
+_OWN = ("corpus", "lexical", "vectors", "replica", "pool", "timeout", "lock_timeout")
+
+
+@dataclass(frozen=True)
+class Address:
+    """``postgresql://[user@][host][:port]/database[/corpus][?option=value…]``, taken apart.
+
+    What is left out comes from libpq's own places: ``PGHOST`` and its kin, a service file, ``~/.pgpass``.
+
+    >>> Address.parse("postgresql://me:secret@db.example/wiki/notes?lexical=tsvector")
+    Address('postgresql://me@db.example/wiki/notes')
+    """
+
+    parameters: dict[str, Any] = field(repr=False)
+    corpus: str = _DFLT_CORPUS
+    lexical: str | None = None
+    vectors: str | None = None
+    replica: Address | None = None
+    pool: int = 10
+    timeout: float = 30.0
+    lock_timeout: float = 10.0
+
+    @classmethod
+    def parse(cls, url: str) -> Address:
+        """The address that ``url`` gives; an error never repeats what might be a password."""
+        try:
+            parts = urlsplit(url)
+            database, _, corpus = parts.path.strip("/").partition("/")
+            query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        except ValueError:
+            raise _malformed() from None
+        own = {key: value for key, value in query if key in _OWN}
+        rest = urlencode([(key, value) for key, value in query if key not in _OWN])
+        plain = f"postgresql://{parts.netloc}/{database}" + (f"?{rest}" if rest else "")
+        replica = own.pop("replica", None)
+        numbers = {key: _number(key, own.pop(key)) for key in ("pool", "timeout", "lock_timeout") if key in own}
+        own.setdefault("corpus", unquote(corpus) or _DFLT_CORPUS)
+        if "pool" in numbers:
+            numbers["pool"] = max(1, int(numbers["pool"]))
+        made = cls(_parameters(plain), **own, **numbers)  # type: ignore[arg-type]
+        return made.with_replica(replica) if replica else made
+
+    def __post_init__(self) -> None:
+        if not self.corpus.strip() or "\x00" in self.corpus or len(self.corpus.encode()) > _LONGEST_NAME:
+            raise InvalidInput(
+                f"A corpus in PostgreSQL needs a name of 1 to {_LONGEST_NAME} bytes, not {self.corpus!r}.",
+                remedy="Name it at the end of the address: postgresql://host/database/NAME",
+            )
+        if self.lexical is not None:
+            choice("lexical ranking", self.lexical, LEXICAL)
+        if self.vectors is not None:
+            choice("vector precision", self.vectors, PRECISIONS)
+
+    def with_replica(self, word: str) -> Address:
+        """The same with a server to read from: an address of its own, or only another ``host[:port]``."""
+        if word.startswith(("postgresql:", "postgres:")):
+            return replace(self, replica=replace(Address.parse(word), corpus=self.corpus))
+        host, _, port = (word, "", "") if word.startswith("/") else word.partition(":")
+        parameters = {**self.parameters, "host": host, **({"port": port} if port else {})}
+        parameters.pop("hostaddr", None)
+        return replace(self, replica=replace(self, parameters=parameters, replica=None))
+
+    @property
+    def schema(self) -> str:
+        """The schema that holds the corpus."""
+        return f"ir_{self.corpus}"
+
+    @property
+    def label(self) -> str:
+        """The address as it may be shown: without a password or options."""
+        user, host, port = (self.parameters.get(key) for key in ("user", "host", "port"))
+        shown = "" if not host or str(host).startswith("/") else str(host)
+        where = (f"{user}@" if user else "") + shown + (f":{port}" if port else "")
+        return f"postgresql://{where}/{self.parameters.get('dbname', '')}/{self.corpus}"
+
+    def __repr__(self) -> str:
+        return f"Address({self.label!r})"
+
+
+def _parameters(url: str) -> dict[str, Any]:
+    from psycopg import Error
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        return dict(conninfo_to_dict(url))
+    except Error:
+        # The library's message may quote the address, and with it a password: it stays out of sight.
+        raise _malformed() from None
+
+
+def _number(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise InvalidInput(f"The option {key!r} of a PostgreSQL address is a number, not {text!r}.")
+    return value
+
+
+def _malformed() -> InvalidInput:
+    return InvalidInput(
+        "The PostgreSQL address cannot be read.",
+        remedy="Write it as postgresql://user@host:5432/database/corpus?option=value; "
+        f"beside those of libpq, the options are {', '.join(_OWN)}. Special characters are written as %XX.",
+    )

@@ -1,0 +1,92 @@
+"""Rows in PostgreSQL's binary COPY format: the fastest way in, written for the few types that are needed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ir.store.postgres.connections import Connection
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["big", "copy_rows", "integers", "json_binary", "lexemes", "small", "text", "vector"]
+
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+_TRAILER = b"\xff\xff"
+_CHUNK = 1 << 18
+_INT4_OID = 23
+_MOST_POSITIONS = 255
+_LAST_POSITION = 16383
+
+_int4 = struct.Struct(">ii").pack
+_int8 = struct.Struct(">iq").pack
+_length = struct.Struct(">i").pack
+_fields = struct.Struct(">h").pack
+_dimensions = struct.Struct(">iHH").pack
+
+
+def small(value: int) -> bytes:
+    return _int4(4, value)
+
+
+def big(value: int) -> bytes:
+    return _int8(8, value)
+
+
+def text(value: str) -> bytes:
+    data = value.encode()
+    return _length(len(data)) + data
+
+
+def json_binary(value: str) -> bytes:
+    data = value.encode()
+    return _length(len(data) + 1) + b"\x01" + data
+
+
+def integers(values: Sequence[int]) -> bytes:
+    """An array of 4-byte integers."""
+    if not len(values):
+        return struct.pack(">iiiI", 12, 0, 0, _INT4_OID)
+    array = np.empty((len(values), 2), dtype=">i4")
+    array[:, 0] = 4
+    array[:, 1] = values
+    data = array.tobytes()
+    return struct.pack(">iiiIii", 20 + len(data), 1, 0, _INT4_OID, len(values), 1) + data
+
+
+def vector(values: NDArray[np.float32], *, half: bool) -> bytes:
+    data = values.astype(">f2" if half else ">f4").tobytes()
+    return _dimensions(4 + len(data), len(values), 0) + data
+
+
+def lexemes(terms: Sequence[str]) -> bytes:
+    """A ``tsvector``: each term once, with the places where it stands."""
+    places: dict[str, list[int]] = {}
+    for at, term in enumerate(terms, start=1):
+        found = places.setdefault(term, [])
+        if len(found) < _MOST_POSITIONS and at <= _LAST_POSITION:
+            found.append(at)
+    parts = [struct.pack(">i", len(places))]
+    for word in sorted(term.encode() for term in places):
+        found = places[word.decode()] or [_LAST_POSITION]
+        parts.append(word + b"\x00" + struct.pack(f">H{len(found)}H", len(found), *found))
+    data = b"".join(parts)
+    return _length(len(data)) + data
+
+
+def copy_rows(connection: Connection, target: str, rows: Iterable[Sequence[bytes]]) -> None:
+    """Write rows of encoded fields into ``target``, a table with its columns."""
+    with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN (FORMAT binary)".encode()) as copy:
+        held, size = [_HEADER], 0
+        for row in rows:
+            held.append(_fields(len(row)))
+            held.extend(row)
+            size += sum(map(len, row))
+            if size > _CHUNK:
+                copy.write(b"".join(held))
+                held, size = [], 0
+        copy.write(b"".join([*held, _TRAILER]))

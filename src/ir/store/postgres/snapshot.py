@@ -1,0 +1,185 @@
+"""What a search sees of a corpus in PostgreSQL: one version, for as long as its transaction is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ir.base import Row
+from ir.errors import InvalidInput
+from ir.protocols import Ranking, TermStats, Where
+from ir.store.checks import fits
+from ir.store.postgres import codec
+from ir.store.postgres.connections import Connection
+from ir.store.postgres.filters import Condition
+from ir.store.postgres.nearest import nearest, similarity
+from ir.store.postgres.passing import Passing, Passings
+from ir.store.postgres.scoring import Scoring, scoring_for
+from ir.store.postgres.state import State
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ir.protocols import Refs, Scores, Vector
+
+__all__ = ["PostgresSnapshot"]
+
+#: How many more records than needed are ranked when a filter is applied afterwards.
+_SLACK = 1.5
+_KINDS = """
+WITH RECURSIVE step (kind) AS (
+    (SELECT kind FROM records ORDER BY kind LIMIT 1)
+    UNION ALL
+    SELECT (SELECT kind FROM records WHERE kind > step.kind ORDER BY kind LIMIT 1) FROM step WHERE step.kind IS NOT NULL
+) SELECT kind FROM step WHERE kind IS NOT NULL
+"""
+
+
+class PostgresSnapshot:
+    """A connection whose transaction sees one version."""
+
+    def __init__(self, connection: Connection, state: State, passings: Passings) -> None:
+        self._connection = connection
+        self._state = state
+        self._passings = passings
+        self._scoring: Scoring | None = scoring_for(connection, state)
+        self._config = state.settings()
+        if self._scoring is not None:
+            self._config = {**self._scoring.settings(), **self._config}
+        self._kinds: frozenset[str] | None = None
+        self._artifacts: dict[str, int] = {}
+
+    @property
+    def version(self) -> str:
+        return self._state.name
+
+    @property
+    def dim(self) -> int | None:
+        return self._state.dim if self._state.records else None
+
+    def __len__(self) -> int:
+        return self._state.records
+
+    def config(self) -> Mapping[str, Any]:
+        return self._config
+
+    def kinds(self) -> frozenset[str]:
+        if self._kinds is None:
+            self._kinds = frozenset(codec.unpacked(kind) for (kind,) in self._connection.execute(_KINDS))
+        return self._kinds
+
+    # -- dense -------------------------------------------------------------------------------------------------
+
+    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
+        fits(vector, self.dim)
+        if self.dim is None or limit < 1:
+            return _nothing()
+        return _ranking(nearest(self._connection, self._state, vector, limit, self._passing(where)))
+
+    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
+        fits(vector, self.dim)
+        if not len(refs):
+            return np.zeros(0, dtype=np.float32)
+        score, parameters = similarity(self._state, vector)
+        query = f"SELECT number, {score} FROM records WHERE number = ANY(%s)"
+        return self._scores(Condition(query, (*parameters, refs.tolist())), refs)
+
+    # -- lexical -----------------------------------------------------------------------------------------------
+
+    def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
+        scores = self._scorer().scores(terms) if terms and self._state.records and limit > 0 else None
+        if scores is None:
+            return _nothing()
+        if where.everything:
+            return self._ranked(scores.text, scores.parameters, limit)
+        passing = self._passing(where)
+        if passing.selective or self._state.lexical == "tsvector":
+            allowed = passing.condition
+            text = f"SELECT s.* FROM ({scores.text}) AS s JOIN records USING (number) WHERE {allowed.text}"
+            return self._ranked(text, (*scores.parameters, *allowed.parameters), limit)
+        return self._ranked_then_filtered(scores, limit, passing)
+
+    def _ranked_then_filtered(self, scores: Condition, limit: int, passing: Passing) -> Ranking:
+        """For filters that most records pass: rank deeper until enough of them do."""
+        depth = int(limit * _SLACK * self._state.records / passing.count) + 1
+        text = (
+            f"SELECT s.* FROM ({scores.text} ORDER BY score DESC, number LIMIT %s) AS s "
+            f"JOIN records USING (number) WHERE {passing.condition.text}"
+        )
+        while True:
+            parameters = (*scores.parameters, depth, *passing.condition.parameters)
+            found = self._ranked(text, parameters, limit)
+            if len(found.refs) >= limit or depth >= self._state.records:
+                return found
+            depth *= 8
+
+    def _ranked(self, text: str, parameters: tuple[Any, ...], limit: int) -> Ranking:
+        query = f"SELECT number, score FROM ({text}) AS r WHERE score > 0 ORDER BY score DESC, number LIMIT %s"
+        return _ranking(self._fetch(query, (*parameters, limit)))
+
+    def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
+        scores = self._scorer().scores(terms, refs.tolist()) if terms and len(refs) else None
+        return np.zeros(len(refs), dtype=np.float32) if scores is None else self._scores(scores, refs)
+
+    def term_stats(self, terms: Sequence[str]) -> TermStats:
+        return self._scorer().stats(terms)
+
+    def _scorer(self) -> Scoring:
+        if self._scoring is None:
+            if not self._state.records:
+                return Scoring(self._connection, self._state)
+            raise InvalidInput(
+                "This corpus is kept without a lexical index.",
+                remedy="Search it with mode='dense', or open it with ?lexical=bm25 once.",
+            )
+        return self._scoring
+
+    # -- rows --------------------------------------------------------------------------------------------------
+
+    def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
+        query = "SELECT number, artifact_id, kind FROM records WHERE number = ANY(%s)"
+        found = {number: (artifact, kind) for number, artifact, kind in self._fetch(query, (refs.tolist(),))}
+        numbers = self._artifacts
+        groups = [numbers.setdefault(found[ref][0], len(numbers)) for ref in refs.tolist()]
+        return np.array(groups, dtype=np.int64), [codec.unpacked(found[ref][1]) for ref in refs.tolist()]
+
+    def rows(self, refs: Refs) -> list[Row]:
+        query = (
+            "SELECT number, id, artifact_id, kind, surface_index, text, metadata::text FROM records "
+            "WHERE number = ANY(%s)"
+        )
+        found = {
+            number: Row(
+                codec.unpacked(record_id),
+                codec.unpacked(artifact),
+                codec.unpacked(kind),
+                index,
+                codec.unpacked(text),
+                codec.loads(metadata),
+            )
+            for number, record_id, artifact, kind, index, text, metadata in self._fetch(query, (refs.tolist(),))
+        }
+        return [found[ref] for ref in refs.tolist()]
+
+    def _passing(self, where: Where) -> Passing:
+        return self._passings.of(where, self._state, self._connection)
+
+    def _scores(self, query: Condition, refs: Refs) -> Scores:
+        found = dict(self._fetch(query.text, query.parameters))
+        return np.array([found.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
+
+    def _fetch(self, query: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query.encode(), parameters).fetchall()
+
+
+def _nothing() -> Ranking:
+    return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+
+
+def _ranking(rows: Sequence[tuple[Any, ...]]) -> Ranking:
+    if not rows:
+        return _nothing()
+    refs, scores = zip(*rows, strict=True)
+    return Ranking(np.array(refs, dtype=np.int64), np.array(scores, dtype=np.float32))
