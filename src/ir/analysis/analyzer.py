@@ -27,6 +27,8 @@ _KEPT_PREFIX = 40
 #: Longer words hardly ever come twice.
 _LONGEST_REMEMBERED = 64
 _MOST_REMEMBERED = 500_000
+#: What may stand around a plain word without being part of it; ``+`` and ``#`` may be.
+_AROUND_WORDS = "_.,;:!?'\"`()[]{}<>*|/\\=~^&%$@-"
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d"))
 
 
@@ -92,54 +94,94 @@ class _Memory(dict[str, tuple[str, ...]]):
     def __init__(self, language: str, identifiers: bool) -> None:
         super().__init__()
         self._identifiers = identifiers
-        self._word = stemmer_for(language, stop_words=True)
-        self._part = stemmer_for(language, stop_words=False)
+        self._words = _Stems(language, stop_words=True)
+        self._parts = _Stems(language, stop_words=False)
         # Stemmers of other languages need the accents; English texts spell names with and without them.
         self._fold = language == "english"
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        runs = run_pattern(word).findall(word)
-        if runs == [word]:
-            short = len(word) <= _LONGEST_REMEMBERED
-            terms = tuple(self._word(word.lower())) if short and is_plain(word) else self._terms(word)
+        if self._identifiers and word.isascii():
+            terms = tuple(filter(None, [self._stemmed(text, kind) for text, kind in _ASCII_PIECES[word]]))
         else:
-            terms = tuple(chain.from_iterable(map(self.__getitem__, runs)))
-        if len(word) <= _LONGEST_REMEMBERED:
-            if len(self) >= _MOST_REMEMBERED:
-                self.clear()
-            self[word] = terms
+            runs = run_pattern(word).findall(word)
+            terms = tuple(term for run in runs for _, _, term in self.places(run))
+        _remember(self, word, terms)
         return terms
-
-    def _terms(self, run: str) -> tuple[str, ...]:
-        return tuple(term for _, _, term in self.places(run))
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
         for start, end, kind in pieces(run, identifiers=self._identifiers):
-            term = self._term(run[start:end], kind)
+            term = self._stemmed(*normalised(run[start:end], kind, fold=self._fold))
             if term:
                 found.append((start, end, term))
         return found
 
-    def _term(self, piece: str, kind: Kind) -> str:
-        text = piece.lower() if piece.isascii() else self._normal(piece)
-        if kind is Kind.COMPOUND:
-            text = without_hyphens(text)
-        if len(text) > LONGEST_TERM:
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-            return f"{text[:_KEPT_PREFIX]}~{digest}"
-        if not text or kind is Kind.WHOLE or kind is Kind.GRAM:
+    def _stemmed(self, text: str, kind: Kind) -> str:
+        if kind is Kind.WHOLE or kind is Kind.GRAM or not text:
             return text
-        stems = self._word(text) if kind is Kind.WORD else self._part(text)
-        return stems[0] if stems else ""
+        return self._words[text] if kind is Kind.WORD else self._parts[text]
 
-    def _normal(self, piece: str) -> str:
-        text = unicodedata.normalize("NFKC", piece).lower().translate(_INVISIBLE)
-        if self._fold:
-            letters = unicodedata.normalize("NFKD", text)
-            if any(letter.isascii() for letter in letters):
-                text = "".join(letter for letter in letters if not unicodedata.combining(letter))
-        return "".join(text.split())
+
+class _Stems(dict[str, str]):
+    """The stem of each distinct word, or nothing for a stop word."""
+
+    def __init__(self, language: str, *, stop_words: bool) -> None:
+        super().__init__()
+        self._stem = stemmer_for(language, stop_words=stop_words)
+
+    def __missing__(self, text: str) -> str:
+        stems = self._stem(text)
+        stem = stems[0] if stems else ""
+        _remember(self, text, stem)
+        return stem
+
+
+class _AsciiPieces(dict[str, tuple[tuple[str, Kind], ...]]):
+    """The pieces of each distinct ASCII word. They are the same in every language, so all analyzers share them."""
+
+    def __missing__(self, word: str) -> tuple[tuple[str, Kind], ...]:
+        found: tuple[tuple[str, Kind], ...]
+        core = word.strip(_AROUND_WORDS)
+        if len(core) <= _LONGEST_REMEMBERED and is_plain(core):
+            found = ((core.lower(), Kind.WORD),)
+        else:
+            runs = run_pattern(word).findall(word)
+            if runs == [word]:
+                found = tuple([normalised(word[start:end], kind, fold=False) for start, end, kind in pieces(word)])
+            else:
+                found = tuple(chain.from_iterable(map(self.__getitem__, runs)))
+        _remember(self, word, found)
+        return found
+
+
+_ASCII_PIECES = _AsciiPieces()
+
+
+def _remember(memory: dict[str, Any], word: str, value: Any) -> None:
+    if len(word) <= _LONGEST_REMEMBERED:
+        if len(memory) >= _MOST_REMEMBERED:
+            memory.clear()
+        memory[word] = value
+
+
+def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
+    """A piece in lower case, without what is not seen and, to ``fold``, without accents; cut if it is endless."""
+    text = piece.lower() if piece.isascii() else _normal(piece, fold)
+    if kind is Kind.COMPOUND:
+        text = without_hyphens(text)
+    if len(text) > LONGEST_TERM:
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"{text[:_KEPT_PREFIX]}~{digest}", Kind.WHOLE
+    return text, kind
+
+
+def _normal(piece: str, fold: bool) -> str:
+    text = unicodedata.normalize("NFKC", piece).lower().translate(_INVISIBLE)
+    if fold:
+        letters = unicodedata.normalize("NFKD", text)
+        if any(letter.isascii() for letter in letters):
+            text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return "".join(text.split())
 
 
 @lru_cache(maxsize=64)

@@ -12,13 +12,19 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ir.analysis import Analyzer
 from ir.analysis.languages import stemmer_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Hashes = NDArray[np.uint64]
 
 __all__ = ["LightEmbedder"]
 
@@ -30,10 +36,6 @@ _GRID = 1024.0
 _BLOCK = 256  # small enough for its arrays to stay in the processor cache
 _MOST_TERMS = 200_000
 _LONGEST_REMEMBERED = 64
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 
 class LightEmbedder:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ir.protocols import Ranking, Refs
+    from ir.protocols import Refs, Scores
 
-__all__ = ["Candidates", "Channel", "union"]
+__all__ = ["Candidates", "Channel", "Found", "union"]
+
+
+class Found(NamedTuple):
+    """What one channel returned, best first, and whether it has no more."""
+
+    refs: Refs
+    scores: Scores
+    exhausted: bool
 
 
 @dataclass
@@ -46,36 +54,28 @@ class Candidates:
         """Whether no channel has more to give."""
         return all(channel.exhausted for channel in self.channels.values())
 
-    def at(self, places: NDArray[np.int64]) -> Candidates:
-        """Those at the given places only; not yet fused."""
-        channels = {
-            name: Channel(channel.ranks[places], channel.scores[places], channel.exhausted, channel.completed)
-            for name, channel in self.channels.items()
-        }
-        return Candidates(self.refs[places], channels)
-
     def order(self) -> NDArray[np.int64]:
         """Positions best first; ties by ref, so that the same search gives the same list."""
         return np.lexsort((self.refs, -self.scores))
 
 
-def union(rankings: dict[str, tuple[Ranking, bool]]) -> Candidates:
-    """The records of all rankings, each given with whether it is exhausted."""
-    if len(rankings) == 1:
-        ((name, (ranking, exhausted)),) = rankings.items()
-        ranks = np.arange(1, len(ranking.refs) + 1)
-        return Candidates(ranking.refs, {name: Channel(ranks, ranking.scores, exhausted, completed=True)})
-    together = np.concatenate([ranking.refs for ranking, _ in rankings.values()])
+def union(found: dict[str, Found]) -> Candidates:
+    """The records of all channels."""
+    if len(found) == 1:
+        ((name, only),) = found.items()
+        ranks = np.arange(1, len(only.refs) + 1)
+        return Candidates(only.refs, {name: Channel(ranks, only.scores, only.exhausted, completed=True)})
+    together = np.concatenate([channel.refs for channel in found.values()])
     together.sort()
     first = np.ones(len(together), dtype=np.bool_)
     np.not_equal(together[1:], together[:-1], out=first[1:])
     refs = together[first]
     channels = {}
-    for name, (ranking, exhausted) in rankings.items():
-        places = refs.searchsorted(ranking.refs)
+    for name, channel in found.items():
+        places = refs.searchsorted(channel.refs)
         ranks = np.zeros(len(refs), dtype=np.int64)
         scores = np.zeros(len(refs), dtype=np.float32)
         ranks[places] = np.arange(1, len(places) + 1)
-        scores[places] = ranking.scores
-        channels[name] = Channel(ranks, scores, exhausted)
+        scores[places] = channel.scores
+        channels[name] = Channel(ranks, scores, channel.exhausted)
     return Candidates(refs, channels)

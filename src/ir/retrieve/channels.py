@@ -12,7 +12,7 @@ from ir.analysis import Analyzer, query_terms
 from ir.errors import EmbedderMismatch
 from ir.options import SearchOptions
 from ir.protocols import Ranking, Snapshot, Where
-from ir.retrieve.candidates import Candidates, union
+from ir.retrieve.candidates import Candidates, Found
 from ir.retrieve.rescoring import Bm25Override
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ir.protocols import Refs, Scores, Vector
 
-__all__ = ["Question", "complete", "embed_query", "find_candidates"]
+__all__ = ["Question", "complete", "embed_query", "initial_depth", "run_channels"]
 
 #: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
 SCALE_DEPTH = 1000
@@ -28,7 +28,7 @@ SCALE_DEPTH = 1000
 MIN_DEPTH = 50
 #: How much deeper a blend asks the lexical channel: a longer list costs little, and looking up scores that are not in
 #: it costs as much as another search.
-LEXICAL_WIDENING = 4
+LEXICAL_WIDENING = 2
 
 
 @dataclass
@@ -62,17 +62,18 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
     return vector / np.float32(length) if length > 0 else vector
 
 
-def find_candidates(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> Candidates:
-    """The union of what the channels return at ``depth``."""
-    rankings: dict[str, tuple[Ranking, bool]] = {}
+def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> dict[str, Found]:
+    """What each channel of the mode returns at ``depth``."""
+    found = {}
     if options.mode != "lexical" and question.vector is not None:
-        ranking = snapshot.dense(question.vector, depth, question.where)
-        rankings["dense"] = (ranking, len(ranking.refs) < depth)
+        refs, scores = snapshot.dense(question.vector, depth, question.where)
+        found["dense"] = Found(refs, scores, len(refs) < depth)
     if options.mode != "dense":
-        words_depth = depth * LEXICAL_WIDENING if options.mode == "hybrid" and options.fusion == "blend" else depth
-        ranking = _lexical(snapshot, question, words_depth)
-        rankings["lexical"] = (ranking, len(ranking.refs) < words_depth)
-    return union(rankings)
+        widened = options.mode == "hybrid" and options.fusion == "blend" and question.where.everything
+        words_depth = depth * LEXICAL_WIDENING if widened else depth
+        refs, scores = _lexical(snapshot, question, words_depth)
+        found["lexical"] = Found(refs, scores, len(refs) < words_depth)
+    return found
 
 
 def initial_depth(options: SearchOptions) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 from ir.base import Row, SearchHit
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
-from ir.retrieve.candidates import Candidates
-from ir.retrieve.channels import Question, complete, find_candidates, initial_depth
+from ir.retrieve.candidates import Candidates, union
+from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
 from ir.retrieve.pruning import contenders
 from ir.retrieve.rerank import reranked_scores
@@ -65,17 +65,23 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
 
 def _found(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, depth: int) -> Ranked:
     """The candidates at one depth with all the scores that their fusion reads."""
-    candidates = find_candidates(snapshot, question, options, depth)
-    groups, kinds = snapshot.grouping(candidates.refs)
-    if len(candidates.channels) > 1 and options.fusion in NEEDS_COMPLETION:
-        if options.fusion == "blend" and not (options.surface_weights or options.rerank or options.graph_boost):
-            kept = contenders(candidates, groups, options, saturation)
-            if kept is not None:
-                candidates, groups = candidates.at(kept), groups[kept]
-                kinds = [kinds[place] for place in kept.tolist()]
+    found = run_channels(snapshot, question, options, depth)
+    candidates = None
+    if len(found) > 1 and options.fusion == "blend" and not _reordered(options):
+        groups, _ = snapshot.grouping(found["dense"].refs)
+        candidates = contenders(found["dense"], found["lexical"], groups, options, saturation)
+    if candidates is None:
+        candidates = union(found)
+    if len(found) > 1 and options.fusion in NEEDS_COMPLETION:
         for name in candidates.channels:
             complete(snapshot, question, candidates, name)
+    groups, kinds = snapshot.grouping(candidates.refs)
     return Ranked(question, candidates, groups, kinds, [])
+
+
+def _reordered(options: SearchOptions) -> bool:
+    """Whether something after the fusion may lift a record that is not among the best yet."""
+    return bool(options.surface_weights) or options.rerank is not None or options.graph_boost is not None
 
 
 def _weigh(ranked: Ranked, options: SearchOptions) -> None:

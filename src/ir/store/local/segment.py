@@ -72,6 +72,7 @@ class Segment:
         self._index: Any = None
         self._codes: Any = None
         self._refined: Any = None
+        self._parameters: dict[tuple[int, int], Any] = {}
 
     def scores(self, vector: Vector, positions: Positions) -> Scores:
         """The exact score of each given row."""
@@ -147,7 +148,10 @@ class Segment:
         kept = min(limit, self.count)
         if mask is not None:
             kept = wanted = min(int(wanted * self.count / passing * 1.2), self.count)
-        parameters = faiss.IndexRefineSearchParameters(k_factor=wanted / kept)  # type: ignore[call-arg]
+        parameters = self._parameters.get((wanted, kept))
+        if parameters is None:
+            parameters = faiss.IndexRefineSearchParameters(k_factor=wanted / kept)  # type: ignore[call-arg]
+            self._parameters[wanted, kept] = parameters
         found, near = self._refined.search(vector[None, :], kept, params=parameters)
         scores, positions = found[0], near[0]
         passes = positions >= 0

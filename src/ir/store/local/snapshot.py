@@ -26,6 +26,9 @@ _ROWS = (
 )
 #: What ``json.loads`` comes down to; ten of its calls are felt in a search.
 _parsed = json.JSONDecoder().raw_decode
+#: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale;
+#: metadata is kept as text, because hits are the caller's to change.
+_REMEMBERED = 4096
 #: SQLite takes so many parameters at least.
 _MOST = 900
 
@@ -73,14 +76,22 @@ class LocalSnapshot:
 
     def rows(self, refs: Refs) -> list[Row]:
         numbers = refs.tolist()
-        found: dict[int, Row] = {}
+        held = self._view.remembered_rows
+        missing = [number for number in numbers if number not in held]
+        if missing:
+            if len(held) + len(missing) > _REMEMBERED:
+                held = {number: held[number] for number in numbers if number in held}
+                self._view.remembered_rows = held
+            for start in range(0, len(missing), _MOST):
+                part = missing[start : start + _MOST]
+                for number, *row in self._connection.execute(_ROWS.format(",".join("?" * len(part))), part):
+                    held[number] = row
         kinds = self._view.kind_names
-        for start in range(0, len(numbers), _MOST):
-            part = numbers[start : start + _MOST]
-            query = _ROWS.format(",".join("?" * len(part)))
-            for number, record_id, artifact, kind, index, text, metadata in self._connection.execute(query, part):
-                found[number] = Row(record_id, artifact, kinds[kind], index, text, _parsed(metadata)[0])
-        return [found[number] for number in numbers]
+        out = []
+        for number in numbers:
+            record_id, artifact, kind, index, text, metadata = held[number]
+            out.append(Row(record_id, artifact, kinds[kind], index, text, _parsed(metadata)[0]))
+        return out
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         # Frequencies and words count records that are gone until the index is made anew; so must their number.

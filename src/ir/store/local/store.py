@@ -9,8 +9,9 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Record
@@ -41,6 +42,28 @@ class _Transaction(threading.local):
     connection: sqlite3.Connection | None = None
     written = False
     records_written = False
+
+
+class _Reading:
+    """The block of a snapshot. A class of its own, as every search enters it."""
+
+    __slots__ = ("_connection", "_store", "_translated")
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._translated = translated(store.path)
+
+    def __enter__(self) -> Snapshot:
+        with self._translated:
+            self._connection, snapshot = self._store.begin_reading()
+        return snapshot
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.end_reading(self._connection)
+        if error is not None:
+            self._translated.__exit__(kind, error, trace)
 
 
 class LocalStore(CorpusStore):
@@ -125,17 +148,26 @@ class LocalStore(CorpusStore):
 
     # -- searching ---------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The corpus as it is now, and stays in the block whatever is written meanwhile."""
-        with translated(self.path):
-            if self._own.connection is not None:
-                view = self._private(self._own.connection, State.read(self._own.connection))
-                yield LocalSnapshot(view, self._own.connection)
-                return
-            with self._database.lend() as connection:
-                connection.execute("BEGIN")
-                yield LocalSnapshot(self._current_view(connection), connection)
+        return _Reading(self)
+
+    def begin_reading(self) -> tuple[sqlite3.Connection, LocalSnapshot]:
+        """A connection inside a read transaction, or the one that this thread writes with, and what it sees."""
+        own = self._own.connection
+        if own is not None:
+            return own, LocalSnapshot(self._private(own, State.read(own)), own)
+        connection = self._database.take()
+        try:
+            connection.execute("BEGIN")
+            return connection, LocalSnapshot(self._current_view(connection), connection)
+        except BaseException:
+            self._database.give_back(connection)
+            raise
+
+    def end_reading(self, connection: sqlite3.Connection) -> None:
+        if connection is not self._own.connection:
+            self._database.give_back(connection)
 
     def _current_view(self, connection: sqlite3.Connection) -> View:
         """The view of the version that the connection sees, catching up or rebuilding where files lag or fail."""

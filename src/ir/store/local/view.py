@@ -69,6 +69,7 @@ class View:
         self._alive: Mask | None = None
         if manifest.dead:
             self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
+        self.remembered_rows: dict[int, list[Any]] = {}
         self._passing: OrderedDict[Where, _Passing] = OrderedDict()
         present = self._kinds if self._alive is None else self._kinds[self._alive]
         self.kinds_present = frozenset(self.kind_names[number] for number in np.unique(present).tolist())
