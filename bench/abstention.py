@@ -102,7 +102,9 @@ def main(spec: str) -> None:
     embedder = embedder_of(spec)
     embedder.learn([*probe_queries(), *(query for name in SETS for query in queries_of(name))])
     results = {name: measure(name, spec) for name in MEASURED}
-    print(f"\nYouden J, embedder {embedder.id}, hybrid search, floor on the raw cosine, {len(probe_queries())} probes\n")
+    print(
+        f"\nYouden J, embedder {embedder.id}, hybrid search, floor on the raw cosine, {len(probe_queries())} probes\n"
+    )
     for definition in FOREIGN:
         columns = list(results[MEASURED[0]][definition])
         rows = [[name, *results[name][definition].values()] for name in MEASURED]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -75,7 +74,6 @@ def need_collections() -> Path:
     folder = collections_folder()
     if folder is None:
         sys.exit("The judged collections were not found; set IR_DATA_SETS to the folder that holds scifact and others.")
-    os.environ.setdefault("IR_CACHE_DIR", str(Path.home() / ".cache" / "ir"))
     return folder
 
 
