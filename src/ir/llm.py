@@ -5,18 +5,16 @@ Nothing here touches the network before something is asked. The key is sent to t
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 from ir.config import Settings
+from ir.endpoint import MAX_REPLY_BYTES, READ_BYTES, TRANSPORT, Endpoint, Passing
 from ir.errors import LlmError
 from ir.options import choice
 
@@ -24,26 +22,9 @@ __all__ = ["LlmClient", "first_use"]
 
 Prompt = str | Sequence[Mapping[str, str]]
 
-_MAX_REPLY_BYTES = 10_000_000
-_READ_BYTES = 65_536
-_SHOWN_CHARS = 200
-_TRANSPORT = (OSError, http.client.HTTPException)
+_PATH = "/chat/completions"
 _CONFIGURE = "Set one with: ir config set llm.base_url URL; ir config set llm.model NAME."
-
-
-class _Passing(Exception):
-    """A failure that another try may mend; ``wait`` is what the server asked for, in seconds."""
-
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host."""
-
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
+_CHECK = "Check that it runs and that llm.base_url, llm.model and the key are right, or raise llm.timeout_s."
 
 
 @dataclass(frozen=True)
@@ -60,16 +41,14 @@ class LlmClient:
     max_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise LlmError("llm.base_url must be an http or https address.", remedy=_CONFIGURE)
-        if parts.username or parts.password:
-            raise LlmError(
-                "llm.base_url must not hold a user name or password.",
-                remedy="Put the key in an environment variable and its name in llm.api_key_env.",
-            )
-        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise LlmError("The key for the language model holds characters that no header may hold.")
+        self._endpoint  # noqa: B018  an address or a key that cannot be used is refused at once
+
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        name = f"The language model {self.model!r} at {urlsplit(self.base_url).netloc.rpartition('@')[2]}"
+        return Endpoint(
+            self.base_url, name, LlmError, _CHECK, "llm.base_url", self.api_key, self.retries, self.backoff_s
+        )
 
     @classmethod
     def from_settings(cls, **overrides: Any) -> LlmClient:
@@ -92,32 +71,33 @@ class LlmClient:
     def complete(self, prompt: Prompt) -> str:
         """The model's answer, never empty; :class:`~ir.errors.LlmError` if there is none to be had."""
         deadline = time.monotonic() + self.timeout_s
-        answer: str = self._retrying(lambda: _content(self._read(prompt, deadline)), deadline)
-        return answer
+        ask = self._endpoint
+        return ask.retrying(lambda: _content(ask.read(_PATH, self._body(prompt), deadline)), deadline)
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         """The answer piece by piece. A failure before the first piece is retried, a later one raises."""
         deadline = time.monotonic() + self.timeout_s
-        pieces, first = self._retrying(lambda: self._begin(prompt), deadline)
+        pieces, first = self._endpoint.retrying(lambda: self._begin(prompt), deadline)
         yield first
         try:
             yield from pieces
-        except (_Passing, *_TRANSPORT) as error:
-            raise LlmError(f"The answer of {self._where} broke off: {self._told(error)}.") from None
+        except (Passing, *TRANSPORT) as error:
+            raise LlmError(f"{self._endpoint.name} broke off its answer: {self._endpoint.told(error)}.") from None
 
     def _begin(self, prompt: Prompt) -> tuple[Iterator[str], str]:
         pieces = self._pieces(prompt)
         first = next(pieces, None)
         if first is None:
-            raise LlmError(f"{self._where} answered with an empty text.")
+            raise LlmError(f"{self._endpoint.name} answered with an empty text.")
         return pieces, first
 
     def _pieces(self, prompt: Prompt) -> Iterator[str]:
-        with self._open(prompt, self.timeout_s, stream=True) as response:
+        body = self._body(prompt, stream=True)
+        with self._endpoint.open(_PATH, body, self.timeout_s, accept="text/event-stream") as response:
             if "json" in response.headers.get_content_type():
-                yield _content(response.read(_MAX_REPLY_BYTES))
+                yield _content(response.read(MAX_REPLY_BYTES))
                 return
-            while line := response.readline(_READ_BYTES):
+            while line := response.readline(READ_BYTES):
                 if not line.startswith(b"data:"):
                     continue
                 data = line[5:].strip()
@@ -128,76 +108,14 @@ class LlmClient:
                     yield piece
                 if ended:
                     return
-        raise _Passing("the stream ended before the answer did")
+        raise Passing("the stream ended before the answer did")
 
-    def _read(self, prompt: Prompt, deadline: float) -> bytes:
-        """One answer in whole, giving up at the deadline even on a server that drips."""
-        data = b""
-        with self._open(prompt, max(deadline - time.monotonic(), 0.01)) as response:
-            while chunk := response.read1(_READ_BYTES):
-                data += chunk
-                if len(data) > _MAX_REPLY_BYTES:
-                    raise LlmError(f"The answer of {self._where} is longer than {_MAX_REPLY_BYTES:,} bytes.")
-                if time.monotonic() > deadline:
-                    raise TimeoutError("timed out")
-        return data
-
-    @contextmanager
-    def _open(self, prompt: Prompt, timeout: float, *, stream: bool = False) -> Iterator[http.client.HTTPResponse]:
+    def _body(self, prompt: Prompt, *, stream: bool = False) -> dict[str, Any]:
         messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(item) for item in prompt]
         body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": stream}
-        body |= {name: getattr(self, name) for name in ("temperature", "max_tokens") if getattr(self, name) is not None}
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream" if stream else "application/json"}
-        if self.api_key:
-            headers["Authorization"] = f"Bearer {self.api_key}"
-        address = self.base_url.rstrip("/") + "/chat/completions"
-        request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")
-        opener = urllib.request.build_opener(_NoRedirect)
-        try:
-            response = opener.open(request, timeout=timeout)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise self._refused(error) from None
-        with response:
-            yield response
-
-    def _refused(self, error: urllib.error.HTTPError) -> Exception:
-        try:
-            said = self._masked(" ".join(error.read(2000).decode("utf-8", "replace").split()))[:_SHOWN_CHARS]
-        except _TRANSPORT:
-            said = ""
-        message = f"HTTP status {error.code}" + (f" ({said})" if said else "")
-        if error.code == 429 or error.code >= 500:
-            after = error.headers.get("Retry-After", "") if error.headers else ""
-            return _Passing(message, float(after) if after.isdigit() else None)
-        return LlmError(f"{self._where} refused the request: {message}.", remedy="Check llm.base_url, model and key.")
-
-    def _retrying(self, attempt: Callable[[], Any], deadline: float) -> Any:
-        tries = 0
-        while True:
-            try:
-                return attempt()
-            except (_Passing, *_TRANSPORT) as error:
-                tries += 1
-                asked = error.wait if isinstance(error, _Passing) else None
-                wait = asked if asked is not None else self.backoff_s * 2 ** (tries - 1)
-                if tries > self.retries or time.monotonic() + wait >= deadline:
-                    raise LlmError(
-                        f"{self._where} did not answer after {tries} tries: {self._told(error)}.",
-                        remedy="Check that it runs and that llm.base_url is right, or raise llm.timeout_s.",
-                    ) from None
-                time.sleep(wait)
-
-    @property
-    def _where(self) -> str:
-        return f"The language model {self.model!r} at {urlsplit(self.base_url).netloc}"
-
-    def _told(self, error: BaseException) -> str:
-        reason = getattr(error, "reason", None) or error
-        return self._masked(str(reason).strip() or type(reason).__name__)
-
-    def _masked(self, text: str) -> str:
-        return text.replace(self.api_key, "***") if self.api_key else text
+        return body | {
+            name: getattr(self, name) for name in ("temperature", "max_tokens") if getattr(self, name) is not None
+        }
 
 
 def first_use(**overrides: Any) -> Callable[[str], str]:

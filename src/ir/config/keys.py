@@ -104,6 +104,58 @@ KEYS: tuple[Key, ...] = (
         project=False,
     ),
     Key("llm.timeout_s", float, 60.0, "How long, in seconds, to wait for its answer.", low=0.1, high=3600),
+    Key("threads", int, 0, "How many threads embed; 0 for one on each physical core.", low=0, high=1024),
+    Key(
+        "embed.base_url",
+        str,
+        "https://api.openai.com/v1",
+        "The address of the OpenAI-compatible embeddings server that 'openai:MODEL' asks.",
+        project=False,
+    ),
+    Key(
+        "embed.api_key_env",
+        str,
+        "OPENAI_API_KEY",
+        "The environment variable that holds the key for it; the key itself is never stored.",
+        project=False,
+    ),
+    Key("embed.timeout_s", float, 60.0, "How long, in seconds, a batch of texts may take there.", low=0.1, high=3600),
+    Key(
+        "ollama.base_url",
+        str,
+        "http://localhost:11434",
+        "The address of the Ollama server that 'ollama:MODEL' asks.",
+        project=False,
+    ),
+    Key(
+        "rerank.base_url",
+        str,
+        None,
+        "The address of a rerank server in the style of Cohere, Jina or Voyage.",
+        project=False,
+    ),
+    Key(
+        "rerank.api_key_env",
+        str,
+        "RERANK_API_KEY",
+        "The environment variable that holds the key for it; the key itself is never stored.",
+        project=False,
+    ),
+    Key(
+        "rerank.deadline_ms",
+        int,
+        1500,
+        "How long, in ms, a reranker may take before the first stage stands.",
+        low=1,
+        high=600_000,
+    ),
+    Key(
+        "models.hub_url",
+        str,
+        "https://huggingface.co",
+        "The address of the model hub that ir models pull asks first.",
+        project=False,
+    ),
 )
 
 _BY_NAME = {key.name: key for key in KEYS}
@@ -113,10 +165,10 @@ def key_named(name: str, where: str) -> Key:
     """The setting of that name, else an error with the nearest ones; ``where`` says who used the name."""
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if name == "llm.api_key":
+    if name.endswith(".api_key"):
         raise InvalidInput(
-            f"{where}: llm.api_key is not a setting, because keys are never kept in files.",
-            remedy="Put the key in an environment variable and its name in llm.api_key_env.",
+            f"{where}: {name} is not a setting, because keys are never kept in files.",
+            remedy=f"Put the key in an environment variable and its name in {name}_env.",
         )
     near = get_close_matches(name, _BY_NAME, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""

@@ -52,7 +52,11 @@ class Settings(Mapping[str, Any]):
 
     def llm_api_key(self) -> str | None:
         """The key for the language model, from the environment variable that ``llm.api_key_env`` names."""
-        return os.environ.get(self["llm.api_key_env"]) or None
+        return self.api_key("llm")
+
+    def api_key(self, service: str) -> str | None:
+        """The key for a service, from the environment variable that ``<service>.api_key_env`` names."""
+        return (os.environ.get(self[f"{service}.api_key_env"]) or "").strip() or None
 
     def __getitem__(self, name: str) -> Any:
         return self._effective[name].value

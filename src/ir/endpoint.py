@@ -1,0 +1,154 @@
+"""Asking a JSON service over HTTP, on the standard library alone.
+
+A passing failure (429, 5xx, a broken connection) is tried again with growing pauses, or when the server says so; a
+whole answer has a deadline, tries included. The key is sent to the endpoint and shown nowhere else.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from ir.errors import IrError
+
+__all__ = ["TRANSPORT", "Endpoint", "Passing"]
+
+MAX_REPLY_BYTES = 10_000_000
+READ_BYTES = 65_536
+_SHOWN_CHARS = 200
+#: What a connection may raise.
+TRANSPORT = (OSError, http.client.HTTPException)
+
+Answer = TypeVar("Answer")
+
+
+class Passing(Exception):
+    """A failure that another try may mend; ``wait`` is what the server asked for, in seconds."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at."""
+
+    base_url: str
+    name: str
+    error: type[IrError]
+    check: str = "Check its address and key."
+    setting: str = "base_url"
+    api_key: str | None = field(default=None, repr=False)
+    retries: int = 2
+    backoff_s: float = 0.5
+    max_bytes: int = MAX_REPLY_BYTES
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise self.error(f"{self.setting} must be an http or https address.", remedy=self.check)
+        if parts.username or parts.password:
+            raise self.error(
+                f"{self.setting} must not hold a user name or password.",
+                remedy=f"Put the key in an environment variable and its name in {self.setting[:-8]}api_key_env.",
+            )
+        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise self.error(f"The key for {self.host} holds characters that no header may hold.")
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).netloc
+
+    def post(self, path: str, body: Mapping[str, Any], timeout_s: float) -> Any:
+        """The JSON answer to ``body``, within ``timeout_s``."""
+        deadline = time.monotonic() + timeout_s
+        data = self.retrying(lambda: self.read(path, body, deadline), deadline)
+        try:
+            return json.loads(data)
+        except ValueError:
+            raise self.error(f"{self.name} answered with something that is not JSON.", remedy=self.check) from None
+
+    def read(self, path: str, body: Mapping[str, Any], deadline: float) -> bytes:
+        """One answer in whole, giving up at the deadline even on a server that drips."""
+        data = b""
+        with self.open(path, body, max(deadline - time.monotonic(), 0.01)) as response:
+            while chunk := response.read1(READ_BYTES):
+                data += chunk
+                if len(data) > self.max_bytes:
+                    raise self.error(f"{self.name} sent an answer longer than {self.max_bytes:,} bytes.")
+                if time.monotonic() > deadline:
+                    raise TimeoutError("timed out")
+            missing = response.length
+        if missing:
+            raise Passing("the answer broke off")
+        return data
+
+    @contextmanager
+    def open(
+        self, path: str, body: Mapping[str, Any], timeout: float, accept: str = "application/json"
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The response to one request; a refusal raises."""
+        headers = {"Content-Type": "application/json", "Accept": accept}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        address = self.base_url.rstrip("/") + path
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")
+        opener = urllib.request.build_opener(_NoRedirect)
+        try:
+            response = opener.open(request, timeout=timeout)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refused(error) from None
+        with response:
+            yield response
+
+    def retrying(self, attempt: Callable[[], Answer], deadline: float) -> Answer:
+        """What ``attempt`` returns, tried again after passing failures until the deadline."""
+        tries = 0
+        while True:
+            try:
+                return attempt()
+            except (Passing, *TRANSPORT) as error:
+                tries += 1
+                asked = error.wait if isinstance(error, Passing) else None
+                wait = asked if asked is not None else self.backoff_s * 2 ** (tries - 1)
+                if tries > self.retries or time.monotonic() + wait >= deadline:
+                    raise self.error(
+                        f"{self.name} did not answer after {tries} tries: {self.told(error)}.", remedy=self.check
+                    ) from None
+                time.sleep(wait)
+
+    def told(self, error: BaseException) -> str:
+        """What an error says, without the key."""
+        reason = getattr(error, "reason", None) or error
+        return self._masked(str(reason).strip() or type(reason).__name__)
+
+    def _refused(self, error: urllib.error.HTTPError) -> Exception:
+        try:
+            said = self._masked(" ".join(error.read(2000).decode("utf-8", "replace").split()))[:_SHOWN_CHARS]
+        except TRANSPORT:
+            said = ""
+        message = f"HTTP status {error.code}" + (f" ({said})" if said else "")
+        if error.code == 429 or error.code >= 500:
+            after = error.headers.get("Retry-After", "") if error.headers else ""
+            return Passing(message, float(after) if after.isdigit() else None)
+        return self.error(f"{self.name} refused the request: {message}.", remedy=self.check)
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self.api_key, "***") if self.api_key else text
