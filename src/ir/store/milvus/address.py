@@ -1,0 +1,137 @@
+"""Where a corpus is: a Milvus server or file, the corpus in it, and how it is indexed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ir.errors import InvalidInput
+from ir.options import choice
+
+__all__ = ["INDEXES", "Address"]
+
+#: Index types of the dense field. FLAT is exact; the others trade recall for time.
+INDEXES = ("FLAT", "IVF_FLAT", "HNSW", "AUTOINDEX", "DISKANN")
+_DFLT_CORPUS = "corpus"
+_LONGEST_NAME = 200
+_OPTIONS = ("corpus", "index", "tls", "timeout", "lock_timeout", "keep")
+
+
+@dataclass(frozen=True)
+class Address:
+    """``milvus://[user@]host[:port][/database[/corpus]][?option=value…]`` or ``milvus+lite:FILE[?corpus=NAME]``.
+
+    A password or token comes from ``MILVUS_TOKEN`` or the file that ``MILVUS_TOKEN_FILE`` names, never from here.
+
+    >>> Address.parse("milvus://vectors.example/wiki/notes").label
+    'milvus://vectors.example:19530/wiki/notes'
+    >>> Address.parse("milvus+lite:notes.db?corpus=mail").label
+    'milvus+lite:notes.db?corpus=mail'
+    """
+
+    uri: str
+    database: str = ""
+    user: str = field(default="", repr=False)
+    corpus: str = _DFLT_CORPUS
+    index: str = "FLAT"
+    timeout: float = 30.0
+    lock_timeout: float = 10.0
+    keep: float = 600.0
+
+    @classmethod
+    def parse(cls, url: str) -> Address:
+        """The address that ``url`` gives; an error never repeats what might be a password."""
+        scheme, colon, rest = url.partition(":")
+        if not colon or scheme not in ("milvus", "milvus+lite"):
+            raise _malformed()
+        try:
+            parts = urlsplit(f"milvus:{rest}")
+            options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+            host, port = parts.hostname, parts.port or 19530
+        except ValueError:
+            raise _malformed() from None
+        if not options.keys() <= set(_OPTIONS):
+            raise _malformed()
+        times: dict[str, Any] = {
+            key: _number(key, options[key]) for key in ("timeout", "lock_timeout", "keep") if key in options
+        }
+        tls = options.get("tls", "") not in ("", "0", "no", "false")
+        index = choice("Milvus index", options.get("index", "FLAT").upper(), INDEXES)
+        if scheme == "milvus+lite":
+            path = unquote(parts.netloc + parts.path)
+            return cls(_file(path), corpus=options.get("corpus") or _DFLT_CORPUS, index=index, **times)
+        if not host or parts.password:
+            raise _malformed()
+        database, _, corpus = unquote(parts.path).strip("/").partition("/")
+        named = options.get("corpus") or corpus or _DFLT_CORPUS
+        uri = f"{'https' if tls else 'http'}://{host}:{port}"
+        return cls(uri, database, parts.username or "", named, index, **times)
+
+    def __post_init__(self) -> None:
+        if not self.corpus.strip() or len(self.corpus.encode()) > _LONGEST_NAME:
+            raise InvalidInput(
+                f"A corpus in Milvus needs a name of 1 to {_LONGEST_NAME} bytes, not {self.corpus!r}.",
+                remedy="Name it at the end of the address: milvus://host:19530/database/NAME",
+            )
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the core of Milvus runs in this process, over one file, rather than on a server."""
+        return "://" not in self.uri
+
+    @property
+    def prefix(self) -> str:
+        """How the names of the corpus's collections begin; Milvus allows few characters in them."""
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", self.corpus)[:80]
+        mark = hashlib.blake2b(self.corpus.encode(), digest_size=4).hexdigest()
+        return f"ir_{plain}" if plain == self.corpus and not plain.endswith("_") else f"ir_{plain}_{mark}"
+
+    @property
+    def label(self) -> str:
+        """The address as it may be shown."""
+        if self.is_file:
+            return f"milvus+lite:{self.uri}?corpus={self.corpus}"
+        return f"milvus://{self.uri.partition('://')[2]}/{self.database or 'default'}/{self.corpus}"
+
+    def token(self) -> str:
+        """The credentials, read when a connection is made; empty for a server that asks for none."""
+        named = os.environ.get("MILVUS_TOKEN_FILE")
+        try:
+            secret = Path(named).read_text(encoding="utf-8").strip() if named else os.environ.get("MILVUS_TOKEN", "")
+        except OSError as error:
+            raise InvalidInput(
+                f"The file {named} that MILVUS_TOKEN_FILE names cannot be read: {error.strerror}."
+            ) from None
+        return f"{self.user}:{secret}" if self.user and secret and ":" not in secret else secret
+
+
+def _file(path: str) -> str:
+    if not path.endswith(".db"):
+        raise InvalidInput(
+            f"Milvus keeps a corpus in a file whose name ends in .db, not in {path!r}.",
+            remedy="Write: milvus+lite:/path/to/notes.db?corpus=NAME",
+        )
+    return path
+
+
+def _number(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise InvalidInput(f"The option {key!r} of a Milvus address is a number, not {text!r}.")
+    return value
+
+
+def _malformed() -> InvalidInput:
+    return InvalidInput(
+        "The Milvus address cannot be read.",
+        remedy="Write it as milvus://host:19530/database/corpus or milvus+lite:FILE.db?corpus=NAME; the options are "
+        f"{', '.join(_OPTIONS)}. A password or token goes into MILVUS_TOKEN, or a file that MILVUS_TOKEN_FILE names.",
+    )
