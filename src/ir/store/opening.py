@@ -18,6 +18,8 @@ __all__ = ["ENGINES", "names_server", "open_store", "without_password"]
 ENGINES: dict[str, tuple[str, str]] = {
     "postgresql": ("ir.store.postgres", "PostgresStore"),
     "postgres": ("ir.store.postgres", "PostgresStore"),
+    "milvus": ("ir.store.milvus", "MilvusStore"),
+    "milvus+lite": ("ir.store.milvus", "MilvusStore"),
 }
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
 
