@@ -25,13 +25,12 @@ def register(app: typer.Typer) -> None:
 
 def maintain(
     corpora: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CORPUS...", help="Only these, not all.", autocompletion=complete_corpus),
+        list[str] | None, typer.Argument(metavar="[CORPUS...]", autocompletion=complete_corpus, hidden=True)
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what is due.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Do what is due: update, reindex and calibrate registered corpora.
+    """Do what is due: update, reindex and calibrate registered corpora, or only those that are named.
 
     What changed in a source is taken in, an index that was made by another strategy, synthesizer or embedder than is
     registered is made again, and floors for another embedder are calibrated again. Exit code 3 means that something
