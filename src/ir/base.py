@@ -139,6 +139,31 @@ class SearchHit:
     channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     explanation: Mapping[str, Any] | None = None
 
+    @classmethod
+    def of_row(
+        cls,
+        row: Row,
+        score: float,
+        source: str | None,
+        channels: Mapping[str, Mapping[str, Any]],
+        explanation: Mapping[str, Any] | None = None,
+    ) -> SearchHit:
+        """A stored row as a hit."""
+        hit = object.__new__(cls)
+        # A frozen value's own way in sets each field by a call; ten hits are made in every search.
+        hit.__dict__.update(
+            artifact_id=row.artifact_id,
+            surface_kind=row.surface_kind,
+            score=score,
+            text=row.text,
+            metadata=row.metadata,
+            source=source,
+            surface_index=row.surface_index,
+            channels=channels,
+            explanation=explanation,
+        )
+        return hit
+
     @property
     def pointer(self) -> str | None:
         """Where the artifact's full payload can be read, if the metadata says so."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Channel:
     """
 
     ranks: NDArray[np.int64]
-    scores: NDArray[np.float32]
+    scores: NDArray[np.floating[Any]]
     exhausted: bool
     completed: bool = False
 

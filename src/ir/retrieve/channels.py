@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ir.protocols import Refs, Scores, Vector
 
-__all__ = ["Question", "complete", "embed_query", "initial_depth", "run_channels"]
+__all__ = ["Question", "complete", "embed_query", "initial_depth", "lexical_scores", "run_channels"]
 
 #: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
 SCALE_DEPTH = 1000
@@ -104,7 +104,7 @@ def complete(
     if name == "dense" and question.vector is not None:
         channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
     elif name == "lexical" and not channel.exhausted:
-        channel.scores[missing] = _lexical_scores(snapshot, question, refs)
+        channel.scores[missing] = lexical_scores(snapshot, question, refs)
 
 
 def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:
@@ -115,7 +115,8 @@ def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:
     return question.override.rank(snapshot, question.terms, depth, question.where)
 
 
-def _lexical_scores(snapshot: Snapshot, question: Question, refs: Refs) -> Scores:
+def lexical_scores(snapshot: Snapshot, question: Question, refs: Refs) -> Scores:
+    """The BM25 score of each given record, with the caller's own constants if there are any."""
     if question.override is None:
         return snapshot.lexical_scores(question.terms, refs)
     return question.override.scores(snapshot, question.terms, refs)

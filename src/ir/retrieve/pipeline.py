@@ -122,19 +122,17 @@ class _Session:
             complete(self.snapshot, ranked.question, ranked.candidates, name, places)
         rows = self.snapshot.rows(ranked.candidates.refs[places])
         scores = ranked.candidates.scores
+        scores = scores[places].tolist()
+        explain = self.options.explain
         return [
-            SearchHit(
-                row.artifact_id,
-                row.surface_kind,
-                float(scores[place]),
-                row.text,
-                row.metadata,
+            SearchHit.of_row(
+                row,
+                score,
                 self.corpus.name,
-                row.surface_index,
                 channel_scores(ranked, place),
-                explanation(ranked, place, row, self.analyzer, self.options) if self.options.explain else None,
+                explanation(ranked, place, row, self.analyzer, self.options) if explain else None,
             )
-            for place, row in zip(ranked.picks, rows, strict=True)
+            for place, row, score in zip(ranked.picks, rows, scores, strict=True)
         ]
 
     def _merge(self, runs: list[Ranked]) -> list[SearchHit]:

@@ -10,10 +10,10 @@ import numpy as np
 from ir.base import Row, SearchHit
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
+from ir.retrieve.blend import blend
 from ir.retrieve.candidates import Candidates, union
 from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
-from ir.retrieve.pruning import contenders
 from ir.retrieve.rerank import reranked_scores
 
 if TYPE_CHECKING:
@@ -50,33 +50,31 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
     depth = min(initial_depth(options), max(len(snapshot), 1))
     while True:
         ranked = _found(snapshot, question, options, saturation, depth)
-        candidates = ranked.candidates
-        fuse(candidates, options, saturation)
-        _weigh(ranked, options)
-        order = candidates.order()
-        ranked.picks = _pick(ranked, order, options.k, options.per_artifact)
-        if len(ranked.picks) >= options.k or candidates.exhausted or depth >= len(snapshot):
+        if len(ranked.picks) >= options.k or ranked.candidates.exhausted or depth >= len(snapshot):
             break
         depth = min(depth * DEEPENING, len(snapshot))
     if options.graph_boost is not None or options.rerank is not None:
-        _second_stage(snapshot, ranked, order, options)
+        _second_stage(snapshot, ranked, ranked.candidates.order(), options)
     return ranked
 
 
 def _found(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, depth: int) -> Ranked:
-    """The candidates at one depth with all the scores that their fusion reads."""
+    """The candidates at one depth, fused, and the best of them."""
     found = run_channels(snapshot, question, options, depth)
-    candidates = None
     if len(found) > 1 and options.fusion == "blend" and not _reordered(options):
-        groups, _ = snapshot.grouping(found["dense"].refs)
-        candidates = contenders(found["dense"], found["lexical"], groups, options, saturation)
-    if candidates is None:
-        candidates = union(found)
+        blended = blend(snapshot, question, found, options, saturation)
+        if blended is not None:
+            return Ranked(question, blended.candidates, blended.groups, (), list(range(len(blended.groups))))
+    candidates = union(found)
     if len(found) > 1 and options.fusion in NEEDS_COMPLETION:
         for name in candidates.channels:
             complete(snapshot, question, candidates, name)
+    fuse(candidates, options, saturation)
     groups, kinds = snapshot.grouping(candidates.refs)
-    return Ranked(question, candidates, groups, kinds, [])
+    ranked = Ranked(question, candidates, groups, kinds, [])
+    _weigh(ranked, options)
+    ranked.picks = _pick(ranked, candidates.order(), options.k, options.per_artifact)
+    return ranked
 
 
 def _reordered(options: SearchOptions) -> bool:
@@ -137,7 +135,7 @@ def _boosts(
 ) -> NDArray[np.float64]:
     added = np.zeros(len(pool))
     for index, (place, row) in enumerate(zip(pool.tolist(), rows, strict=True)):
-        hit = hit_of(row, float(scores[index]))
+        hit = SearchHit.of_row(row, float(scores[index]), None, {})
         added[index] = float(options.graph_boost(hit))
         if added[index]:
             ranked.boosts.setdefault(place, {})["graph"] = float(added[index])
@@ -156,8 +154,3 @@ def _rerank_texts(snapshot: Snapshot, ranked: Ranked, pool: Positions, rows: Seq
         for group, members in parts.items()
     }
     return [whole[ranked.group(place)] for place in pool.tolist()]
-
-
-def hit_of(row: Row, score: float, source: str | None = None) -> SearchHit:
-    """A stored row as a hit."""
-    return SearchHit(row.artifact_id, row.surface_kind, score, row.text, row.metadata, source, row.surface_index)
