@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ir.filters import And, Filter, Leaf, Not
 from ir.protocols import Where
@@ -20,7 +20,7 @@ from ir.store.local.tokens import (
     whole_term,
 )
 
-__all__ = ["filter_query"]
+__all__ = ["FilterQuery", "filter_query"]
 
 #: With more distinct values at a path than this, reading the records once is cheaper.
 _MOST_VALUES = 200_000
@@ -28,55 +28,72 @@ _MOST_VALUES = 200_000
 _MOST_TERMS = 1024
 
 
+class FilterQuery(NamedTuple):
+    """A query that matches just the records that pass, and whether ranking under it is quick."""
+
+    query: Any
+    quick: bool
+
+
 class _Untold(Exception):
     """The terms do not tell whether the filter holds."""
 
 
-def filter_query(reader: LexicalReader, where: Where) -> Any | None:
-    """A query that matches just the records that pass; ``None`` if the records must be read to know."""
+def filter_query(reader: LexicalReader, where: Where) -> FilterQuery | None:
+    """The query of a filter; ``None`` if the records must be read to know whether they pass."""
+    translation = _Translation(reader)
     parts = []
     if where.kinds is not None:
         parts.append(reader.any_of([kind_term(kind) for kind in sorted(where.kinds)]))
     if where.filter is not None:
         try:
-            parts.append(_query(reader, where.filter))
+            parts.append(translation.of(where.filter))
         except _Untold:
             return None
-    return parts[0] if len(parts) == 1 else reader.every(parts)
+    return FilterQuery(parts[0] if len(parts) == 1 else reader.every(parts), translation.terms <= _MOST_TERMS)
 
 
-def _query(reader: LexicalReader, node: Filter) -> Any:
-    if isinstance(node, Leaf):
-        return _leaf(reader, node)
-    if isinstance(node, Not):
-        return reader.without(_query(reader, node.item))
-    parts = [_query(reader, item) for item in node.items]
-    return reader.every(parts) if isinstance(node, And) else reader.either(parts)
+class _Translation:
+    """One filter on its way to a query; ``terms`` counts what it asks for."""
 
+    def __init__(self, reader: LexicalReader) -> None:
+        self._reader = reader
+        self.terms = 0
 
-def _leaf(reader: LexicalReader, leaf: Leaf) -> Any:
-    if not is_indexed(leaf.path) or reader.has_term(leaf.path + UNTOLD):
-        raise _Untold
-    present = reader.any_of([leaf.path + EXISTS])
-    if leaf.op == "$exists":
-        return present if leaf.operand else reader.without(present)
-    if leaf.op in ("$eq", "$in"):
-        return _equal(reader, leaf, present)
-    if _is_compound(leaf.operand):
-        raise _Untold
-    return reader.any_of(_few(_accepted(reader, leaf)))
+    def of(self, node: Filter) -> Any:
+        if isinstance(node, Leaf):
+            return self._leaf(node)
+        if isinstance(node, Not):
+            return self._reader.without(self.of(node.item))
+        parts = [self.of(item) for item in node.items]
+        return self._reader.every(parts) if isinstance(node, And) else self._reader.either(parts)
 
+    def _leaf(self, leaf: Leaf) -> Any:
+        if not is_indexed(leaf.path) or self._reader.has_term(leaf.path + UNTOLD):
+            raise _Untold
+        present = self._reader.any_of([leaf.path + EXISTS])
+        if leaf.op == "$exists":
+            return present if leaf.operand else self._reader.without(present)
+        if leaf.op in ("$eq", "$in"):
+            return self._equal(leaf, present)
+        if _is_compound(leaf.operand):
+            raise _Untold
+        return self._any_of(_accepted(self._reader, leaf))
 
-def _equal(reader: LexicalReader, leaf: Leaf, present: Any) -> Any:
-    """Equality needs no look at the distinct values: the operand says which terms to ask for."""
-    operands = list(leaf.operand) if leaf.op == "$in" else [leaf.operand]
-    terms = []
-    for operand in operands:
-        terms += [whole_term(leaf.path, operand)] if _is_compound(operand) else equal_terms(leaf.path, operand)
-    query = reader.any_of(_few(terms))
-    if any(operand is None for operand in operands):
-        return reader.either([query, reader.without(present)])
-    return query
+    def _equal(self, leaf: Leaf, present: Any) -> Any:
+        """Equality needs no look at the distinct values: the operand says which terms to ask for."""
+        operands = list(leaf.operand) if leaf.op == "$in" else [leaf.operand]
+        terms = []
+        for operand in operands:
+            terms += [whole_term(leaf.path, operand)] if _is_compound(operand) else equal_terms(leaf.path, operand)
+        query = self._any_of(terms)
+        if any(operand is None for operand in operands):
+            return self._reader.either([query, self._reader.without(present)])
+        return query
+
+    def _any_of(self, terms: list[str]) -> Any:
+        self.terms += len(terms)
+        return self._reader.any_of(terms)
 
 
 def _accepted(reader: LexicalReader, leaf: Leaf) -> list[str]:
@@ -91,12 +108,6 @@ def _accepted(reader: LexicalReader, leaf: Leaf) -> list[str]:
             if leaf.accepts([value] if mark == SCALAR else [[value]]):
                 accepted.append(term)
     return accepted
-
-
-def _few(terms: list[str]) -> list[str]:
-    if len(terms) > _MOST_TERMS:
-        raise _Untold
-    return terms
 
 
 def _is_compound(value: Any) -> bool:

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float32]
     Mask = NDArray[np.bool_]
 
-__all__ = ["Segment", "SegmentInfo", "write_segment"]
+__all__ = ["Narrowed", "Segment", "SegmentInfo", "numbers_in", "write_segment"]
 
 #: Up to so many numbers a segment is one matrix in memory.
 _SMALL = 1_500_000
 #: Up to so many, a matrix in memory serves for scoring given rows, which half-precision rows are slow at.
 _HELD = 8_000_000
+#: Up to so many, the rows that pass a filter are put side by side when it is asked again.
+_NARROWED = 8_000_000
 #: The first searches of a process go through numpy up to so many numbers: importing faiss would take longer.
 _PATIENCE = 2
 _PATIENT_SIZE = 20_000_000
@@ -96,6 +98,14 @@ class Segment:
             positions = np.flatnonzero(mask)
             return _best(positions, self.scores(vector, positions), limit)
         return self._by_scan(vector, limit, mask)
+
+    def narrowed(self, positions: Positions) -> Narrowed | None:
+        """Some of the rows by themselves, for a filter that is asked again; ``None`` if that is not worth while."""
+        if self._raw is None or self._index is None or not 0 < len(positions) * self.dim <= _NARROWED:
+            return None
+        if len(positions) * 5 > self.count:
+            return None
+        return Narrowed(self.dim, positions, self._raw[positions])
 
     # -- three ways to scan ------------------------------------------------------------------------------------
 
@@ -186,6 +196,22 @@ class Segment:
             return np.empty((0, self.dim), dtype=np.float32)
         picked = np.ascontiguousarray(self._raw[which])
         return picked.view(np.float16).astype(np.float32)
+
+
+class Narrowed:
+    """Rows that pass a filter, side by side: scanned without asking of each row whether it passes."""
+
+    def __init__(self, dim: int, positions: Positions, codes: NDArray[np.uint8]) -> None:
+        import faiss
+
+        self._positions = positions
+        self._index = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+        self._index.train(np.zeros((1, dim), dtype=np.float32))
+        self._index.add_sa_codes(codes)
+
+    def nearest(self, vector: Vector, limit: int) -> tuple[Positions, Scores]:
+        scores, places = self._index.search(vector[None, :], min(limit, len(self._positions)))
+        return self._positions[places[0]], scores[0]
 
 
 def _dots(rows: NDArray[np.float32], vector: Vector) -> Scores:

@@ -15,10 +15,10 @@ import numpy as np
 from ir.filters import matches
 from ir.protocols import Ranking, Where
 from ir.store.local.files import is_intact
-from ir.store.local.filtering import filter_query
+from ir.store.local.filtering import FilterQuery, filter_query
 from ir.store.local.generation import LEXICAL, Manifest
 from ir.store.local.lexical import LexicalReader
-from ir.store.local.segment import Segment, numbers_in
+from ir.store.local.segment import Narrowed, Segment, numbers_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Damaged", "View"]
 
 _REMEMBERED_FILTERS = 64
+#: So many of them have their rows put side by side.
+_NARROWED_FILTERS = 4
 #: How many more records than needed are ranked when a filter can only be applied afterwards.
 _SLACK = 1.5
 
@@ -39,12 +41,13 @@ class Damaged(Exception):
 
 
 class _Passing:
-    """The records that pass one ``Where``: a query if terms can tell, and a mask, made when it is needed."""
+    """The records that pass one ``Where``: a query if terms can tell; a mask, and the rows by themselves, on demand."""
 
-    def __init__(self, query: Any | None) -> None:
+    def __init__(self, query: FilterQuery | None) -> None:
         self.query = query
         self.mask: Mask | None = None
-        self.count = 0
+        self.asked = 0
+        self.narrowed: list[Narrowed | None] | None = None
 
 
 class View:
@@ -87,10 +90,16 @@ class View:
 
     def dense(self, vector: Vector, limit: int, where: Where, connection: sqlite3.Connection) -> Ranking:
         mask = self._alive if where.everything else self._mask(where, connection)
+        narrowed = None if where.everything or mask is None else self._narrowed(where, mask)
         positions, scores, start = [], [], 0
-        for segment in self.segments:
-            part = None if mask is None else mask[start : start + segment.count]
-            found, near = segment.nearest(vector, limit, part)
+        for number, segment in enumerate(self.segments):
+            side_by_side = None if narrowed is None else narrowed[number]
+            if side_by_side is not None:
+                found, near = side_by_side.nearest(vector, limit)
+            else:
+                found, near = segment.nearest(
+                    vector, limit, None if mask is None else mask[start : start + segment.count]
+                )
             positions.append(found + start)
             scores.append(near)
             start += segment.count
@@ -120,8 +129,8 @@ class View:
         if where.everything:
             return self.lexical.rank(terms, limit, None)
         passing = self._passing_for(where)
-        if passing.query is not None:
-            return self.lexical.rank(terms, limit, passing.query)
+        if passing.query is not None and passing.query.quick:
+            return self.lexical.rank(terms, limit, passing.query.query)
         return self._rank_then_filter(terms, limit, self._mask(where, connection))
 
     def _rank_then_filter(self, terms: Mapping[str, float], limit: int, mask: Mask) -> Ranking:
@@ -149,7 +158,7 @@ class View:
         passing = self._passing_for(where)
         if passing.mask is None:
             numbers = (
-                self.lexical.numbers(passing.query)
+                self.lexical.numbers(passing.query.query)
                 if passing.query is not None
                 else self._numbers_by_reading(where, connection)
             )
@@ -157,6 +166,21 @@ class View:
             mask[np.searchsorted(self._numbers, numbers)] = True
             passing.mask = mask
         return passing.mask
+
+    def _narrowed(self, where: Where, mask: Mask) -> list[Narrowed | None] | None:
+        """The passing rows of each segment by themselves, from the second time that a filter is asked."""
+        passing = self._passing_for(where)
+        passing.asked += 1
+        if passing.narrowed is None and passing.asked > 1:
+            starts = np.cumsum([0, *(segment.count for segment in self.segments)])
+            passing.narrowed = [
+                segment.narrowed(np.flatnonzero(mask[start : start + segment.count]))
+                for segment, start in zip(self.segments, starts, strict=False)
+            ]
+            kept = [held for held in self._passing.values() if held.narrowed is not None]
+            for held in kept[:-_NARROWED_FILTERS]:
+                held.narrowed, held.asked = None, 0
+        return passing.narrowed
 
     def _numbers_by_reading(self, where: Where, connection: sqlite3.Connection) -> Refs:
         wanted = {number for number, name in self.kind_names.items() if where.kinds is None or name in where.kinds}
