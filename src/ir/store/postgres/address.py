@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -17,6 +18,7 @@ LEXICAL = ("bm25", "tsvector", "none")
 PRECISIONS = ("float32", "half")
 _DFLT_CORPUS = "corpus"
 _LONGEST_NAME = 59
+_HOST = re.compile(r"(\[[^]]*\]|[^:]*)(:\d*)?")
 _OWN = ("corpus", "lexical", "vectors", "replica", "pool", "timeout", "lock_timeout")
 
 
@@ -45,6 +47,8 @@ class Address:
         try:
             parts = urlsplit(url)
             database, _, corpus = parts.path.strip("/").partition("/")
+            if not all(_HOST.fullmatch(host) for host in parts.netloc.rpartition("@")[2].split(",")):
+                raise ValueError
             query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
             raise _malformed() from None

@@ -1,7 +1,8 @@
 """Strings and JSON as PostgreSQL can keep them, and back.
 
-The server keeps neither the character NUL nor halves of surrogate pairs. Each is written as a mark and four characters
-of a private plane that nobody types, so that texts come back just as they were given.
+The server keeps neither the character NUL nor halves of surrogate pairs. They are written as two characters, the first
+of which stands just before them in the order of characters, so that texts come back just as they were given and
+still compare as they did.
 """
 
 from __future__ import annotations
@@ -10,33 +11,39 @@ import json
 import re
 from typing import Any
 
-__all__ = ["dumps", "is_plain", "loads", "packed", "unpacked"]
+__all__ = ["dumps", "is_kept", "is_plain", "loads", "packed", "unpacked"]
 
-_MARK = "\U0010f8f0"
-_DIGITS = 0x10F8E0
-_UNKEPT = re.compile(f"[\x00\ud800-\udfff{_MARK}]")
-_WRITTEN = re.compile(f"{_MARK}(....)", re.DOTALL)
+#: What has to be written as two characters, and the two.
+_UNKEPT = re.compile("[\x00\x01\ud7ff\ud800-\udfff]")
+_WRITTEN = re.compile("\x01[\x01\x02]|\ud7ff[\x02\ue000-\ue7ff]")
+_PAIRS = {"\x00": "\x01\x01", "\x01": "\x01\x02", "\ud7ff": "\ud7ff\x02"}
+_PAIRS.update((chr(0xD800 + code), "\ud7ff" + chr(0xE000 + code)) for code in range(0x800))
+_SINGLES = {pair: single for single, pair in _PAIRS.items()}
+#: What may stand for something else in a kept text.
+_AMBIGUOUS = re.compile("[\x00-\x02\ud7ff-\ue7ff]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether the server keeps the text as it is."""
-    return _UNKEPT.search(text) is None
+    """Whether the text can be looked for in kept texts: none of its characters may be half of a written one."""
+    return _AMBIGUOUS.search(text) is None
 
 
 def packed(text: str) -> str:
     """The text in characters that the server keeps."""
-    return text if is_plain(text) else _UNKEPT.sub(_write, text)
+    return _UNKEPT.sub(lambda match: _PAIRS[match.group()], text)
 
 
 def unpacked(text: str) -> str:
     """The text that was packed."""
-    return _WRITTEN.sub(_read, text) if _MARK in text else text
+    if "\x01" not in text and "\ud7ff" not in text:
+        return text
+    return _WRITTEN.sub(lambda match: _SINGLES[match.group()], text)
 
 
 def dumps(value: Any) -> str:
     """JSON that the server keeps."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if "\\u0000" not in text and is_plain(text):
+    if "\\u000" not in text and _UNKEPT.search(text) is None:
         return text
     return json.dumps(_each(value, packed), ensure_ascii=False, separators=(",", ":"))
 
@@ -44,7 +51,23 @@ def dumps(value: Any) -> str:
 def loads(text: str) -> Any:
     """The value that was dumped."""
     value = json.loads(text)
-    return _each(value, unpacked) if _MARK in text else value
+    return _each(value, unpacked) if "\\u0001" in text or "\ud7ff" in text else value
+
+
+def is_kept(value: Any) -> bool:
+    """Whether ``jsonb`` gives the value back as it is: short keys first, and every number of the same type.
+
+    >>> is_kept({"b": 1, "aa": 2.5}), is_kept({"aa": 1, "b": 2}), is_kept([1e30])
+    (True, False, False)
+    """
+    if isinstance(value, float):
+        return "e" not in repr(value) and (value != 0 or str(value) == "0.0")
+    if isinstance(value, list):
+        return all(map(is_kept, value))
+    if isinstance(value, dict):
+        keys = [packed(key).encode() for key in value]
+        return sorted(keys, key=lambda key: (len(key), key)) == keys and all(map(is_kept, value.values()))
+    return True
 
 
 def _each(value: Any, change: Any) -> Any:
@@ -55,15 +78,3 @@ def _each(value: Any, change: Any) -> Any:
     if isinstance(value, dict):
         return {change(key): _each(item, change) for key, item in value.items()}
     return value
-
-
-def _write(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    # The mark itself lies beyond four digits and is written as a code that no unkept character has.
-    digits = f"{code:04x}" if code < 0x10000 else "ffff"
-    return _MARK + "".join(chr(_DIGITS + int(digit, 16)) for digit in digits)
-
-
-def _read(match: re.Match[str]) -> str:
-    digits = "".join(f"{ord(character) - _DIGITS:x}" for character in match.group(1))
-    return _MARK if digits == "ffff" else chr(int(digits, 16))

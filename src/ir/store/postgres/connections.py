@@ -11,6 +11,7 @@ import select
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from ir.store.postgres.address import Address
-from ir.store.postgres.faults import full_pool, translated
+from ir.store.postgres.faults import full_pool, translated, unreachable
 
 __all__ = ["Connection", "Connections"]
 
@@ -39,6 +40,7 @@ class Connections:
         self.address = address
         self._check = check
         self._idle: deque[Connection] = deque()
+        weakref.finalize(self, _close_all, self._idle, os.getpid())
         self._free = threading.BoundedSemaphore(address.pool)
         self._process = os.getpid()
 
@@ -103,7 +105,7 @@ class Connections:
                 text = str(error)
                 recovering = "starting up" in text or "recovery mode" in text or "shutting down" in text
                 if not recovering or time.monotonic() > deadline:
-                    raise
+                    raise unreachable(error, self.address) from error
                 time.sleep(_RETRY_SECONDS)
         try:
             self._configure(connection)
@@ -132,6 +134,12 @@ class Connections:
             _inherited.extend(self._idle)
             self._idle = deque()
             self._free = threading.BoundedSemaphore(self.address.pool)
+
+
+def _close_all(idle: deque[Connection], process: int) -> None:
+    """Close what a store left open that nobody holds any more."""
+    while idle and process == os.getpid():
+        idle.pop().close()
 
 
 #: Connections of a parent process, kept from being collected, which would close them.

@@ -13,7 +13,7 @@ from ir.store.postgres.connections import Connection
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["big", "copy_rows", "integers", "json_binary", "lexemes", "small", "text", "vector"]
+__all__ = ["NULL", "big", "copy_rows", "integers", "json_binary", "lexemes", "small", "text", "vector"]
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
@@ -21,6 +21,8 @@ _CHUNK = 1 << 18
 _INT4_OID = 23
 _MOST_POSITIONS = 255
 _LAST_POSITION = 16383
+
+NULL = b"\xff\xff\xff\xff"
 
 _int4 = struct.Struct(">ii").pack
 _int8 = struct.Struct(">iq").pack

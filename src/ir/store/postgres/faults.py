@@ -11,7 +11,7 @@ from psycopg import errors
 from ir.errors import CorpusBusy, CorpusError, IrError, StoreUnwritable
 from ir.store.postgres.address import Address
 
-__all__ = ["busy", "full_pool", "is_passing", "translated"]
+__all__ = ["busy", "full_pool", "is_passing", "translated", "unreachable"]
 
 #: What a server that cannot be reached says, and what to do then.
 _CONNECTING = (
@@ -21,6 +21,8 @@ _CONNECTING = (
     ("no such file", "takes no connections", "Start the server, or correct the host and port."),
     ("could not translate host", "was not found", "Correct the host name."),
     ("name or service not known", "was not found", "Correct the host name."),
+    ("failed to resolve host", "was not found", "Correct the host name."),
+    ("name resolution", "was not found", "Correct the host name."),
     ("timeout", "did not answer in time", "Check the network, the host and the port."),
     ("too many clients", "has no connection left", "Close some, or raise its max_connections."),
     ("remaining connection slots", "has no connection left", "Close some, or raise its max_connections."),
@@ -73,22 +75,21 @@ def _known(error: psycopg.Error, address: Address) -> IrError:
             remedy="Free some space there and run it again.",
         )
     if isinstance(error, psycopg.OperationalError):
-        return _unreachable(error, address)
+        return CorpusError(
+            f"The connection to {address.label} was lost. A write that had not returned may or may not be kept, "
+            "but never in part.",
+            remedy="Try again: the next call connects anew.",
+        )
     return CorpusError(f"{where} cannot be used: {_first_line(error)}.")
 
 
-def _unreachable(error: psycopg.OperationalError, address: Address) -> CorpusError:
+def unreachable(error: psycopg.OperationalError, address: Address) -> CorpusError:
+    """Why no connection could be made; the library has no codes for that, only words."""
     text = str(error).lower()
-    if error.sqlstate is None and ("connection failed" in text or "timeout" in text or "connection is bad" in text):
-        for word, fact, remedy in _CONNECTING:
-            if word in text:
-                return CorpusError(f"The PostgreSQL server of {address.label} {fact}.", remedy=remedy)
-        return CorpusError(f"The PostgreSQL server of {address.label} cannot be reached: {_first_line(error)}.")
-    return CorpusError(
-        f"The connection to {address.label} was lost. A write that had not returned may or may not be kept, "
-        "but never in part.",
-        remedy="Try again: the next call connects anew.",
-    )
+    for word, fact, remedy in _CONNECTING:
+        if word in text:
+            return CorpusError(f"The PostgreSQL server of {address.label} {fact}.", remedy=remedy)
+    return CorpusError(f"The PostgreSQL server of {address.label} cannot be reached: {_first_line(error)}.")
 
 
 def busy(address: Address, holder: str) -> CorpusBusy:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ir.filters import And, Filter, Leaf, Not
 from ir.protocols import Where
-from ir.store.postgres.codec import dumps, is_plain, packed
+from ir.store.postgres.codec import is_plain, packed
 
 __all__ = ["Condition", "condition_of"]
 
@@ -37,7 +37,7 @@ def condition_of(where: Where) -> Condition | None:
 
     >>> from ir.filters import parse_filter
     >>> condition_of(Where(parse_filter({"tags": "red"})))
-    Condition(text='metadata @? %s::jsonpath', parameters=('$."tags" ? (@ == "red")',))
+    Condition(text='metadata @? %s::jsonpath', parameters=('$."tags" ? (@.type() != "array" && (@ == "red"))',))
     """
     parts = []
     if where.kinds is not None:
@@ -94,7 +94,7 @@ def _test(leaf: Leaf, path: str) -> Condition:
     if leaf.op == "$contains":
         return _contains(leaf.operand, path)
     if leaf.op in _COMPARISONS:
-        return _matches(f"${path} ? (@ {_COMPARISONS[leaf.op]} {_literal(leaf.operand)})")
+        return _some(path, f"@ {_COMPARISONS[leaf.op]} {_literal(leaf.operand)}")
     return _among(leaf.operand if leaf.op == "$in" else (leaf.operand,), path)
 
 
@@ -103,7 +103,7 @@ def _among(operands: Sequence[Any], path: str) -> Condition:
     scalars = [item for item in operands if not isinstance(item, (list, tuple, dict))]
     parts = []
     if scalars:
-        parts.append(_matches(f"${path} ? ({' || '.join(f'@ == {_literal(item)}' for item in scalars)})"))
+        parts.append(_some(path, " || ".join(f"@ == {_literal(item)}" for item in scalars)))
     if any(item is None for item in scalars):
         missing = _matches(f"${path}")
         parts.append(Condition(f"({missing.text}) IS NOT TRUE", missing.parameters))
@@ -128,22 +128,33 @@ def _contains(operand: Any, path: str) -> Condition:
     return Condition(f"EXISTS (SELECT FROM jsonb_path_query(metadata, %s::jsonpath) AS v WHERE {member})", parameters)
 
 
+def _some(path: str, test: str) -> Condition:
+    """Some value, or some member of a list there, passes a test; members of members do not count."""
+    return _matches(f'${path} ? (@.type() != "array" && ({test}))')
+
+
 def _matches(path: str) -> Condition:
     return Condition("metadata @? %s::jsonpath", (path,))
 
 
 def _literal(value: Any) -> str:
     """A scalar as a path writes it."""
-    if isinstance(value, str) and not is_plain(value):
-        raise _Inexpressible
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _Inexpressible
+    _check(value)
     return json.dumps(value)
 
 
 def _whole(value: Any) -> str:
     """Any value as JSON."""
-    text = dumps(value)
-    if not is_plain(text) or "NaN" in text or "Infinity" in text:
+    _check(value)
+    return json.dumps(value)
+
+
+def _check(value: Any) -> None:
+    if isinstance(value, dict):
+        _check(list(value))
+        _check(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check(item)
+    elif (isinstance(value, str) and not is_plain(value)) or (isinstance(value, float) and not math.isfinite(value)):
         raise _Inexpressible
-    return text

@@ -147,7 +147,7 @@ class PostgresSnapshot:
 
     def rows(self, refs: Refs) -> list[Row]:
         query = (
-            "SELECT number, id, artifact_id, kind, surface_index, text, metadata::text FROM records "
+            "SELECT number, id, artifact_id, kind, surface_index, text, coalesce(written, metadata::text) FROM records "
             "WHERE number = ANY(%s)"
         )
         found = {

@@ -12,12 +12,12 @@ from ir.base import Record
 from ir.errors import InvalidInput
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
-from ir.store.postgres.copying import big, copy_rows, json_binary, text, vector
+from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, text, vector
 
 __all__ = ["all_records", "check_vectors", "digest", "erase_records", "insert_records", "read_record"]
 
-_COLUMNS = "id, artifact_id, kind, surface_index, text, vector, metadata::text"
-_TARGET = "records (number, surface_index, id, artifact_id, kind, metadata, vector, text)"
+_COLUMNS = "id, artifact_id, kind, surface_index, text, vector, coalesce(written, metadata::text)"
+_TARGET = "records (number, surface_index, id, artifact_id, kind, metadata, written, vector, text)"
 #: So many rows are sent in one statement: each has to end before the timeout.
 _BATCH = 5000
 _MOST_DIMENSIONS = 16_000
@@ -52,13 +52,15 @@ def insert_records(connection: Connection, records: Sequence[Record], first: int
 
 def _encoded(records: Iterable[Record], first: int, *, half: bool) -> Iterator[tuple[bytes, ...]]:
     for number, record in enumerate(records, start=first):
+        metadata = codec.dumps(record.metadata)
         yield (
             big(number),
             big(record.surface_index),
             text(codec.packed(record.id)),
             text(codec.packed(record.artifact_id)),
             text(codec.packed(record.surface_kind)),
-            json_binary(codec.dumps(record.metadata)),
+            json_binary(metadata),
+            NULL if codec.is_kept(record.metadata) else text(metadata),
             vector(record.vector, half=half),
             text(codec.packed(record.text)),
         )

@@ -12,7 +12,8 @@ CREATE TABLE state (
 -- Not part of any transaction: the version of one that failed is never given out again.
 CREATE SEQUENCE versions;
 
--- Ids may be longer than an index entry, so indexes hold their digests.
+-- Ids may be longer than an index entry, so indexes hold their digests. "written" is the metadata as it was given,
+-- where jsonb would give it back with its keys in another order or a number of another type.
 CREATE TABLE records (
     number bigint PRIMARY KEY,
     surface_index bigint NOT NULL,
@@ -20,6 +21,7 @@ CREATE TABLE records (
     artifact_id text NOT NULL,
     kind text NOT NULL,
     metadata jsonb NOT NULL,
+    written text,
     vector vector NOT NULL,
     text text NOT NULL
 );
