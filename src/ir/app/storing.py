@@ -1,0 +1,100 @@
+"""Moving a corpus between stores, and keeping a server's tables up to date."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ir.app.context import Context
+from ir.app.operation import Value, operation
+from ir.errors import InvalidInput
+
+__all__ = ["CopyRequest", "CopyResponse", "MigrateRequest", "MigrateResponse", "copy", "migrate"]
+
+
+@dataclass(frozen=True)
+class CopyRequest(Value):
+    """``source`` and ``target`` are corpus names, folders or addresses; ``overwrite`` empties a target first."""
+
+    source: str
+    target: str
+    overwrite: bool = False
+    batch: int = 1000
+
+
+@dataclass(frozen=True)
+class CopyResponse(Value):
+    """``already_there`` were brought by an earlier attempt; ``checksum`` is of the records, on both sides."""
+
+    source: str
+    target: str
+    records: int
+    ledger: int
+    links: int
+    calibrations: int
+    written: int
+    already_there: int
+    exact: bool
+    checksum: str
+
+
+@dataclass(frozen=True)
+class MigrateRequest(Value):
+    """``target`` is the address of a corpus on a server."""
+
+    target: str
+
+
+@dataclass(frozen=True)
+class MigrateResponse(Value):
+    target: str
+    before: int
+    after: int
+
+
+@operation("copy", summary="Copy a corpus from one store to another")
+def copy(request: CopyRequest, ctx: Context) -> CopyResponse:
+    from ir.store.opening import without_password
+    from ir.transfer import copy_store
+
+    with _opened(request.source) as source, _opened(request.target) as target:
+        done = copy_store(source, target, overwrite=request.overwrite, batch=request.batch, progress=ctx.progress)
+    return CopyResponse(
+        source=without_password(request.source),
+        target=without_password(request.target),
+        records=done.records,
+        ledger=done.ledger,
+        links=done.links,
+        calibrations=done.calibrations,
+        written=done.written,
+        already_there=done.already_there,
+        exact=done.exact,
+        checksum=done.sums["records"].partition(" ")[2],
+    )
+
+
+@operation("migrate", summary="Bring the tables of a corpus on a server up to date")
+def migrate(request: MigrateRequest, ctx: Context) -> MigrateResponse:
+    from ir.store.opening import engine_of, names_server, scheme_of, without_password
+
+    shown = without_password(request.target)
+    engine = engine_of(scheme_of(request.target) or "") if names_server(request.target) else None
+    bring = getattr(engine, "migrate", None)
+    if bring is None:
+        raise InvalidInput(
+            f"{shown} has no tables that need migrating.", remedy="Give the address of a corpus in PostgreSQL."
+        )
+    before, after = bring(request.target)
+    return MigrateResponse(shown, before, after)
+
+
+def _opened(word: str) -> Any:
+    """The store of a corpus name, a folder or an address; a bare word is a name, as everywhere on the command line."""
+    from ir.store import CorpusStore
+    from ir.store.opening import open_store, scheme_of
+
+    if not word.strip():
+        raise InvalidInput("The name of a corpus is empty.", remedy="Give a name, a folder or an address.")
+    is_name = scheme_of(word) is None and os.sep not in word and word not in (".", "..")
+    return CorpusStore.local(word) if is_name else open_store(word)

@@ -1,0 +1,306 @@
+"""A corpus from one store to another: streamed, resumed where it broke off, verified when it is through."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ir.base import Record
+from ir.errors import CorpusError, CorpusNotBuilt, InvalidInput
+from ir.index.progress import Listener, Ticker
+
+__all__ = ["DFLT_BATCH", "CopyReport", "Tally", "copy_store", "tally"]
+
+DFLT_BATCH = 1000
+#: The setting that marks a store as being filled; it names what from, and goes with the last write.
+COPYING = "copying"
+_MODULUS = 2**256
+
+
+@dataclass
+class Tally:
+    """How many there are of something, and a checksum that does not depend on their order."""
+
+    count: int = 0
+    checksum: int = 0
+
+    def add(self, digest: bytes) -> None:
+        self.count += 1
+        self.checksum = (self.checksum + int.from_bytes(digest, "big")) % _MODULUS
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.checksum:064x}"
+
+
+@dataclass
+class CopyReport:
+    """What a copy did. ``sums`` holds the tallies that both stores agree in.
+
+    ``exact`` is false if the target keeps vectors in half precision; they were then compared in that.
+    """
+
+    records: int = 0
+    ledger: int = 0
+    links: int = 0
+    calibrations: int = 0
+    written: int = 0
+    already_there: int = 0
+    removed: int = 0
+    exact: bool = True
+    sums: dict[str, str] = field(default_factory=dict)
+
+
+def copy_store(
+    source: Any,
+    target: Any,
+    *,
+    overwrite: bool = False,
+    batch: int = DFLT_BATCH,
+    progress: Listener | None = None,
+) -> CopyReport:
+    """Make ``target`` hold what ``source`` holds: records with their vectors, ledger, links, settings, calibrations.
+
+    One batch of records is in memory at a time, beside the ids of all and the ledger's entries. Each batch is one
+    transaction. A copy that broke off is taken up by calling this again: what is there and the same is not
+    written again. Until the last write the target has no embedder in its settings, so nobody can open it half full.
+    A target that holds anything else is refused, unless ``overwrite`` lets it be emptied first.
+
+    >>> from ir.store import CorpusStore
+    >>> from ir.testing import CITIES, tiny_records
+    >>> one, other = CorpusStore.memory(), CorpusStore.memory()
+    >>> one.put_records(tiny_records(CITIES)), one.set_config({"name": "cities", "embedder_id": "toy"})
+    (None, None)
+    >>> copy_store(one, other).records == len(other) == len(one)
+    True
+    """
+    if batch < 1:
+        raise InvalidInput(f"A copy goes in batches of at least 1 record, not {batch}.")
+    version, config = str(source.version), source.get_config()
+    if not config and not len(source):
+        raise CorpusNotBuilt("There is nothing to copy: the source is empty.", remedy="Check its address.")
+    if COPYING in config:
+        raise InvalidInput(
+            "The source is itself a copy that broke off.", remedy="Finish that one first, by running it again."
+        )
+    same = _claim(target, config, version, overwrite=overwrite)
+    report = CopyReport()
+    sums = _copy_records(source, target, batch, report, progress, trusted=same)
+    for name in ("ledger", "links"):
+        sums[name] = _copy_entries(name, source, target, batch, report)
+    sums["calibrations"] = _copy_calibrations(source, target)
+    _check_unchanged(source, version)
+    _verify(target, sums, report, batch, progress)
+    target.set_config(config)
+    if target.get_config() != config:
+        raise _differs("settings", "one", "another")
+    report.records, report.ledger = sums["records"].count, sums["ledger"].count
+    report.links, report.calibrations = sums["links"].count, sums["calibrations"].count
+    report.sums = {name: str(tally) for name, tally in sums.items() if not name.startswith("half")}
+    return report
+
+
+def tally(store: Any, *, batch: int = DFLT_BATCH) -> dict[str, Tally]:
+    """Counts and checksums of everything in a store but its settings; the same for stores that hold the same."""
+    sums = {"records": Tally(), "half records": Tally()}
+    for records in _batches(store, batch):
+        _add_records(sums, records)
+    for name, items in (("ledger", store.ledger_items()), ("links", store.link_items())):
+        sums[name] = _tallied(items)
+    sums["calibrations"] = _tallied(_calibrations(store))
+    return sums
+
+
+# -- records -----------------------------------------------------------------------------------------------------
+
+
+def _copy_records(
+    source: Any, target: Any, batch: int, report: CopyReport, progress: Listener | None, *, trusted: bool
+) -> dict[str, Tally]:
+    """Bring over what is missing; with ``trusted``, what an earlier attempt brought is left to the verification."""
+    sums = {"records": Tally(), "half records": Tally()}
+    ticker = Ticker(progress, "copy", len(source))
+    present = set(target.record_ids())
+    for records in _batches(source, batch):
+        _add_records(sums, records)
+        fresh = [record for record in records if record.id not in present or not (trusted or _holds(target, record))]
+        report.already_there += len(records) - len(fresh)
+        if fresh:
+            with target.transaction():
+                target.put_records(fresh)
+        report.written += len(fresh)
+        ticker.tick(len(records))
+    if present and len(target) > sums["records"].count:
+        _remove_strangers(source, target, batch, report)
+    ticker.end()
+    return sums
+
+
+def _remove_strangers(source: Any, target: Any, batch: int, report: CopyReport) -> None:
+    """Records that an earlier attempt brought over and that left the source since."""
+    strangers = sorted(set(target.record_ids()) - set(source.record_ids()))
+    for start in range(0, len(strangers), batch):
+        with target.transaction():
+            target.delete_records(strangers[start : start + batch])
+    report.removed = len(strangers)
+
+
+def _holds(store: Any, record: Record) -> bool:
+    try:
+        held = store.get_record(record.id)
+    except KeyError:
+        return False
+    return _digest(held, half=True) == _digest(record, half=True)
+
+
+def _batches(store: Any, size: int) -> Iterator[Sequence[Record]]:
+    streamed: Callable[..., Iterator[list[Record]]] | None = getattr(store, "iter_records", None)
+    if streamed is not None:
+        yield from streamed(size)
+        return
+    ids = store.record_ids()
+    for start in range(0, len(ids), size):
+        yield [store.get_record(record_id) for record_id in ids[start : start + size]]
+
+
+def _add_records(sums: Mapping[str, Tally], records: Iterable[Record]) -> None:
+    for record in records:
+        sums["records"].add(_digest(record))
+        sums["half records"].add(_digest(record, half=True))
+
+
+def _digest(record: Record, *, half: bool = False) -> bytes:
+    fields = [record.id, record.artifact_id, record.surface_kind, record.surface_index, record.text, record.metadata]
+    vector = record.vector.astype("<f4")
+    if half:
+        with np.errstate(over="ignore"):
+            vector = vector.astype("<f2").astype("<f4")
+    vector += 0.0  # a negative zero is a zero
+    return hashlib.sha256(_bytes(fields) + vector.tobytes()).digest()
+
+
+# -- everything else ---------------------------------------------------------------------------------------------
+
+
+def _copy_entries(name: str, source: Any, target: Any, batch: int, report: CopyReport) -> Tally:
+    read = source.ledger_items if name == "ledger" else source.link_items
+    there = dict(target.ledger_items() if name == "ledger" else target.link_items())
+    write = target.set_ledger_entry if name == "ledger" else target.set_links
+    erase = target.delete_ledger_entry if name == "ledger" else target.delete_links
+    total, waiting = Tally(), []
+    for key, value in read():
+        total.add(_entry_digest(key, value))
+        if there.pop(key, None) != value:
+            waiting.append((key, value))
+        if len(waiting) >= batch:
+            _write_entries(target, write, waiting)
+            waiting = []
+    _write_entries(target, write, waiting)
+    with target.transaction():
+        for key in there:
+            erase(key)
+    return total
+
+
+def _write_entries(target: Any, write: Callable[[str, Any], None], entries: Sequence[tuple[str, Any]]) -> None:
+    if entries:
+        with target.transaction():
+            for key, value in entries:
+                write(key, value)
+
+
+def _copy_calibrations(source: Any, target: Any) -> Tally:
+    with target.transaction():
+        # A store cannot forget a calibration: an empty one takes the place of each that the source does not have.
+        for mode in {*source.calibration_modes(), *target.calibration_modes()}:
+            record = source.get_calibration(mode) or {}
+            if target.get_calibration(mode) != record:
+                target.set_calibration(mode, record)
+    return _tallied(_calibrations(source))
+
+
+def _calibrations(store: Any) -> Iterator[tuple[str, Any]]:
+    records = ((mode, store.get_calibration(mode)) for mode in store.calibration_modes())
+    return ((mode, record) for mode, record in records if record)
+
+
+def _tallied(items: Iterable[tuple[str, Any]]) -> Tally:
+    total = Tally()
+    for key, value in items:
+        total.add(_entry_digest(key, value))
+    return total
+
+
+def _entry_digest(key: str, value: Any) -> bytes:
+    return hashlib.sha256(_bytes([key, value])).digest()
+
+
+def _bytes(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+# -- beginning and end -------------------------------------------------------------------------------------------
+
+
+def _claim(target: Any, config: Mapping[str, Any], version: str, *, overwrite: bool) -> bool:
+    """Mark the target as ours to fill; whether a copy of just this version broke off there before."""
+    held = target.get_config()
+    if COPYING not in held and (held or len(target)):
+        if not overwrite:
+            raise InvalidInput(
+                f"The target holds a corpus of {len(target)} records already.",
+                remedy="Choose another target, or let it be emptied with overwrite (--force).",
+            )
+        _empty(target)
+    # Words are analysed as they are written: in the language that the corpus will have.
+    marked = {
+        COPYING: {"name": config.get("name"), "version": version},
+        "language": config.get("language") or "english",
+    }
+    if held == marked:
+        return True
+    target.set_config(marked)
+    return False
+
+
+def _empty(target: Any) -> None:
+    with target.transaction():
+        target.set_config({COPYING: {"emptied": True}})
+        target.delete_records(target.record_ids())
+        for key, _ in target.ledger_items():
+            target.delete_ledger_entry(key)
+        for artifact_id, _ in target.link_items():
+            target.delete_links(artifact_id)
+
+
+def _check_unchanged(source: Any, version: str) -> None:
+    if str(source.version) != version:
+        raise CorpusError(
+            "The source was written to while it was copied.", remedy="Run the copy again; it goes on where it was."
+        )
+
+
+def _verify(target: Any, sums: Mapping[str, Tally], report: CopyReport, batch: int, progress: Listener | None) -> None:
+    """Read the target back and compare counts and checksums."""
+    ticker = Ticker(progress, "verify", None)
+    found = tally(target, batch=batch)
+    ticker.end()
+    for name, wanted in sums.items():
+        if name == "records" and found[name] != wanted and found["half records"] == sums["half records"]:
+            report.exact = False
+            continue
+        if name == "half records" and report.exact and found["records"] == sums["records"]:
+            continue
+        if found[name] != wanted:
+            raise _differs(name, str(wanted), str(found[name]))
+
+
+def _differs(name: str, wanted: str, found: str) -> CorpusError:
+    return CorpusError(
+        f"The copy's {name} differ from the source's: {found} instead of {wanted} (count and checksum).",
+        remedy="Run the copy again; if it differs again, copy to an empty target.",
+    )

@@ -1,0 +1,221 @@
+"""A corpus goes from any store to any other, whole, even if the way is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ir.errors import CorpusError, CorpusNotBuilt, InvalidInput
+from ir.store import CorpusStore
+from ir.store.local import LocalStore
+from ir.testing.made import found, made
+from ir.transfer import COPYING, copy_store, tally
+
+CONFIG = {"name": "n", "embedder_id": "toy", "embedder": "toy", "language": "german", "dim": 3}
+
+
+def filled(store: Any, records: int = 25) -> Any:
+    with store.transaction():
+        store.set_config(CONFIG)
+        store.put_records(
+            [
+                made(f"r{at}", f"Die Häuser {at}", (1, at, 0.1), artifact=f"a{at // 2}", index=at % 2, page=at)
+                for at in range(records)
+            ]
+        )
+        for at in range(records // 2 + 1):
+            store.set_ledger_entry(f"k{at}", {"artifact_id": f"a{at}", "record_ids": [f"r{2 * at}"]})
+        store.set_links("a1", {"ref": ["a2", ["other", "x"]]})
+        store.set_calibration("dense", {"floor": 0.3})
+    return store
+
+
+def milvus(folder: Path) -> Any:
+    pytest.importorskip("milvus_lite")
+    from ir.store.milvus import MilvusStore
+
+    return MilvusStore(f"milvus+lite:{folder}/corpora.db?corpus=copy")
+
+
+MAKERS: dict[str, Callable[[Path], Any]] = {
+    "memory": lambda folder: CorpusStore.memory(),
+    "local": lambda folder: LocalStore(folder / "corpus"),
+    "milvus": milvus,
+}
+
+
+@pytest.mark.parametrize("to", MAKERS)
+@pytest.mark.parametrize("start", MAKERS)
+def test_between_any_two(tmp_path: Path, start: str, to: str) -> None:
+    folders = (tmp_path / "from", tmp_path / "to")
+    for folder in folders:
+        folder.mkdir()
+    with MAKERS[start](folders[0]) as source, MAKERS[to](folders[1]) as target:
+        report = copy_store(filled(source), target, batch=7)
+        assert (report.records, report.ledger, report.links, report.calibrations) == (25, 13, 1, 1)
+        assert (report.written, report.already_there, report.exact) == (25, 0, True)
+        assert tally(target) == tally(source)
+        assert target.get_config() == CONFIG
+        assert target.get_record("r7").vector.tolist() == source.get_record("r7").vector.tolist()
+        assert target.get_links("a1") == {"ref": ["a2", ["other", "x"]]}
+        assert found(target, "das Haus 3", "german") == found(source, "das Haus 3", "german")
+        assert len(found(target, "das Haus", "german")) == 25
+
+
+class Stopping:
+    """A store whose connection breaks after some writes."""
+
+    def __init__(self, store: Any, writes: int) -> None:
+        self._store = store
+        self._left = writes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def put_records(self, records: Any) -> None:
+        if self._left == 0:
+            raise ConnectionError("gone")
+        self._left -= 1
+        self._store.put_records(records)
+
+
+def test_a_copy_that_broke_off_is_taken_up() -> None:
+    source, target = filled(CorpusStore.memory()), CorpusStore.memory()
+    with pytest.raises(ConnectionError, match="gone"):
+        copy_store(source, Stopping(target, 2), batch=5)
+    assert len(target) == 10
+    assert "embedder_id" not in target.get_config()
+    report = copy_store(source, Stopping(target, 3), batch=5)
+    assert (report.written, report.already_there) == (15, 10)
+    assert tally(target) == tally(source)
+    assert target.get_config() == CONFIG
+
+
+def test_what_changed_in_between_is_brought_over_too() -> None:
+    source, target = filled(CorpusStore.memory()), CorpusStore.memory()
+    with pytest.raises(ConnectionError):
+        copy_store(source, Stopping(target, 4), batch=5)
+    first = target.record_ids()[0]
+    source.put_record(made(first, "neu", (9, 9, 9)))
+    gone = target.record_ids()[1]
+    source.delete_record(gone)
+    source.delete_ledger_entry("k3")
+    report = copy_store(source, target, batch=5)
+    assert (report.written, report.already_there, report.removed) == (6, 18, 1)
+    assert target.get_record(first).text == "neu"
+    assert tally(target) == tally(source)
+
+
+_COPYING = """
+    import sys
+    from ir.store.local import LocalStore
+    from ir.transfer import copy_store
+    class Slow(LocalStore):
+        def put_records(self, records):
+            super().put_records(records)
+            print("batch", flush=True)
+            sys.stdin.readline()
+    copy_store(LocalStore(sys.argv[1]), Slow(sys.argv[2]), batch=5)
+"""
+
+
+def test_a_killed_copy_is_taken_up(tmp_path: Path) -> None:
+    source = filled(LocalStore(tmp_path / "from"))
+    arguments = [sys.executable, "-c", textwrap.dedent(_COPYING), str(tmp_path / "from"), str(tmp_path / "to")]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as copier:
+        assert copier.stdin is not None
+        assert copier.stdout is not None
+        for _ in range(3):
+            assert copier.stdout.readline() == b"batch\n"
+            copier.stdin.write(b"\n")
+            copier.stdin.flush()
+        assert copier.stdout.readline() == b"batch\n"
+        os.kill(copier.pid, signal.SIGKILL)
+    with LocalStore(tmp_path / "to") as target:
+        assert COPYING in target.get_config()
+        report = copy_store(source, target, batch=5)
+        # The batch that was being written when the copier died was not committed.
+        assert (report.already_there, report.written) == (15, 10)
+        assert tally(target) == tally(source)
+    source.close()
+
+
+def test_a_target_that_holds_something_is_refused() -> None:
+    source, target = filled(CorpusStore.memory()), filled(CorpusStore.memory(), 3)
+    target.put_records([made(f"r{at}", vector=(1, 2, 3)) for at in range(3)])
+    target.set_calibration("lexical", {"floor": 9})
+    before = tally(target)
+    with pytest.raises(InvalidInput, match="holds a corpus of 3 records already"):
+        copy_store(source, target)
+    assert tally(target) == before
+    copy_store(source, target, overwrite=True)
+    assert tally(target) == tally(source)
+
+
+def test_vectors_of_another_size_are_overwritten() -> None:
+    source, target = filled(CorpusStore.memory()), CorpusStore.memory()
+    target.put_record(made("old", vector=(1, 2)))
+    copy_store(source, target, overwrite=True)
+    assert sorted(target.record_ids()) == sorted(source.record_ids())
+
+
+def test_nothing_to_copy() -> None:
+    with pytest.raises(CorpusNotBuilt, match="source is empty"):
+        copy_store(CorpusStore.memory(), CorpusStore.memory())
+
+
+def test_half_a_copy_is_no_source() -> None:
+    source, middle = filled(CorpusStore.memory()), CorpusStore.memory()
+    with pytest.raises(ConnectionError):
+        copy_store(source, Stopping(middle, 1), batch=5)
+    with pytest.raises(InvalidInput, match="broke off"):
+        copy_store(middle, CorpusStore.memory())
+
+
+class Forgetful(Stopping):
+    def put_records(self, records: Any) -> None:
+        self._store.put_records(records[1:])
+
+
+def test_a_lost_record_is_noticed() -> None:
+    target = CorpusStore.memory()
+    with pytest.raises(CorpusError, match="copy's records differ"):
+        copy_store(filled(CorpusStore.memory()), Forgetful(target, 0))
+    assert COPYING in target.get_config()
+
+
+class Half(Stopping):
+    def put_records(self, records: Any) -> None:
+        import dataclasses
+
+        self._store.put_records(
+            [dataclasses.replace(one, vector=one.vector.astype("f2").astype("f4")) for one in records]
+        )
+
+
+def test_half_precision_is_told() -> None:
+    report = copy_store(filled(CorpusStore.memory()), Half(CorpusStore.memory(), 0))
+    assert report.exact is False
+
+
+def test_a_source_that_changes_meanwhile_is_told() -> None:
+    source = filled(CorpusStore.memory())
+
+    class Disturbing(Stopping):
+        def put_records(self, records: Any) -> None:
+            self._store.put_records(records)
+            source.put_record(made("late"))
+
+    with pytest.raises(CorpusError, match="written to while it was copied"):
+        copy_store(source, Disturbing(CorpusStore.memory(), 0))
