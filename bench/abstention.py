@@ -28,7 +28,7 @@ from ir.eval import (
 MEASURED = ("bfcl_live", "metatool", "scifact", "nl2bash_tldr")
 #: Which collections' queries are foreign. The two tool sets ask for much the same things, so they are foreign to each
 #: other in name only; `all others` keeps them in.
-FOREIGN = {
+FOREIGN: dict[str, tuple[str, ...] | None] = {
     "prose": ("scifact", "cranfield", "hotpotqa_small"),
     "other kind": None,
     "all others": SETS,

@@ -78,7 +78,7 @@ def test_labelled_floors_need_the_file_they_were_made_from(notes: Path, tmp_path
 
     maintain()
     corpus = ir.open_corpus("notes")
-    cases = [DiscoveryCase("green tea degrees", "tea.md"), DiscoveryCase("knead dough", "bread.md")]
+    cases = [DiscoveryCase("green tea degrees", ("tea.md",)), DiscoveryCase("knead dough", ("bread.md",))]
     cases += [DiscoveryCase("parliament election"), DiscoveryCase("quantum physics")]
     path = tmp_path / "cases.jsonl"
     save_cases(cases, path)

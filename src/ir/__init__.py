@@ -121,7 +121,19 @@ _RENAMED = {"corpora": "registered"}
 _CALLABLE_MODULES = ("expand", "select", "traverse")
 _SUBMODULES = (
     *("analysis", "app", "base", "cli", "config", "embed", "errors", "eval", "eval_gen", "filters", "formulate"),
-    *("graph", "index", "options", "protocols", "registry", "retrieve", "sources", "store", "strategy", "synopsis"),
+    *(
+        "graph",
+        "index",
+        "maintain",
+        "options",
+        "protocols",
+        "registry",
+        "retrieve",
+        "sources",
+        "store",
+        "strategy",
+        "synopsis",
+    ),
     *("testing", "tools"),
 )
 
