@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -104,7 +104,7 @@ class _Job:
     def _update(self, known: dict[str, Known], *, full: bool) -> set[str]:
         """Bring over what changed; the ids that were written or removed."""
         scan = Scan(self.source, known, every=self.edge_extractor is not None, listener=self.listener)
-        done = {item.id for item in scan if self._take(item)}
+        done = {item.id for item in self._prepared(scan) if self._take(item)}
         self.writer.end()
         if full:
             done.update(self._prune(scan.left))
@@ -112,6 +112,10 @@ class _Job:
         self.report.skipped += scan.skipped
         self.report.failed += scan.failed
         return done
+
+    def _prepared(self, scan: Scan) -> Iterable[Item]:
+        """What the scan finds; a build that works elsewhere too sends it there first."""
+        return scan
 
     def _take(self, item: Item) -> bool:
         """Work on one artifact; whether its records were written."""

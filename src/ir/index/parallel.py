@@ -1,0 +1,297 @@
+"""A build that takes artifacts apart and embeds them on a Ray cluster; this process alone reads and writes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ir.base import IndexPlan
+from ir.errors import CorpusError, EmbedderMismatch, InvalidInput, IrError, MissingExtra
+from ir.index.builder import _Job, version_of
+from ir.index.corpus import Corpus
+from ir.index.embedder import CUSTOM
+from ir.index.progress import Listener
+from ir.index.recipe import Recipe, recipe_for
+from ir.index.scan import Item, Scan
+from ir.protocols import EdgeExtractor, Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+__all__ = ["LOCAL", "build_on_ray", "ray_session"]
+
+#: The address that starts a cluster of this machine's processors, for the time of the build.
+LOCAL = "local"
+#: Texts to one task, and artifacts to one task: enough to outweigh its cost, few enough to spread.
+_TEXTS = 64
+_ARTIFACTS = 16
+_CHARACTERS = 1_000_000
+#: How often a task is tried again when its worker is lost.
+_RETRIES = 5
+#: Tasks in flight for each processor of the cluster.
+_AHEAD = 3
+
+Work = tuple[str, Any, Mapping[str, Any] | None]
+
+
+def build_on_ray(
+    source: Any,
+    *,
+    address: str = LOCAL,
+    store: Store | None = None,
+    embedder: Any = None,
+    full: bool = True,
+    batch_size: int = 4096,
+    edge_extractor: EdgeExtractor | None = None,
+    progress: Listener | None = None,
+    language: str | None = None,
+) -> Corpus:
+    """What :func:`ir.build` does, with the strategy and the embedder at work on the Ray cluster at ``address``.
+
+    The cluster's machines need ``ir`` and the model; they need neither the source nor the store. A task whose worker
+    is lost is run again. Plans and vectors come back to this process in the order in which they were sent, and are
+    written by it in one transaction: whatever happens to workers, nothing is written twice and nothing is left out.
+    """
+    if batch_size < 1:
+        raise InvalidInput(f"batch_size must be a whole number of at least 1, not {batch_size!r}.")
+    if store is None:
+        from ir.store import CorpusStore
+
+        store = CorpusStore.local(source.name)
+    began = time.perf_counter()
+    with ray_session(address) as cluster, store.transaction():
+        recipe = recipe_for(source, store, embedder=embedder, language=language)
+        job = _ClusterJob(source, store, cluster.spread(recipe), batch_size, edge_extractor, progress)
+        job.cluster = cluster
+        job.run(full=full)
+    report = job.report
+    report.records = len(store)
+    report.version = version_of(store)
+    report.seconds = time.perf_counter() - began
+    return Corpus(source.name, store, recipe.embedder, recipe.target.embedder_id, report)
+
+
+@contextmanager
+def ray_session(address: str) -> Iterator[Cluster]:
+    """A connection to a cluster, ended with the block; one that this process already has is used and left open."""
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtra("ray", "ray", "Building on a cluster") from error
+    if not address.strip():
+        raise InvalidInput("The address of the Ray cluster is empty.", remedy=f"Give host:port, or {LOCAL!r}.")
+    ours = not ray.is_initialized()
+    if ours:
+        where: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {"address": address}
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise CorpusError(
+                f"The Ray cluster at {address} cannot be reached: {' '.join(str(error).split())[:200]}",
+                remedy=f"Start it with 'ray start --head', or use {LOCAL!r} for this machine's processors.",
+            ) from error
+    try:
+        yield Cluster(ray, address)
+    except ray.exceptions.RayError as error:
+        raise _lost(error, address) from error
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+class Cluster:
+    """The tasks of a build."""
+
+    def __init__(self, ray: Any, address: str) -> None:
+        self.ray = ray
+        self.address = address
+        self.width = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._decompose = ray.remote(max_retries=_RETRIES)(_decompose)
+        self._embed = ray.remote(max_retries=_RETRIES)(_embed)
+
+    def spread(self, recipe: Recipe) -> Recipe:
+        """The recipe with its strategy and its embedder at work on the cluster."""
+        from ir.embed.cached import CachedEmbedder
+
+        made: Any = recipe.embedder
+        inner = made.embedder if isinstance(made, CachedEmbedder) else made
+        remote: Any = ClusterEmbedder(self, inner, recipe.spec)
+        if isinstance(made, CachedEmbedder):
+            remote = CachedEmbedder(remote, made.cache)
+        return replace(recipe, strategy=ClusterStrategy(self, recipe.strategy), embedder=remote)
+
+    def plans(self, strategy: Any, work: Sequence[Work]) -> Any:
+        """A promise of the plans of some artifacts."""
+        return self._decompose.remote(strategy, list(work))
+
+    def vectors(self, model: Any, expected: str, texts: Sequence[str]) -> Any:
+        """A promise of the vectors of some texts."""
+        return self._embed.remote(model, expected, list(texts))
+
+    def wait(self, promise: Any) -> Any:
+        """What was promised; an error of the task itself, not of its worker, is raised as it is."""
+        try:
+            return self.ray.get(promise)
+        except self.ray.exceptions.RayTaskError as error:
+            cause = error.cause if isinstance(error.cause, BaseException) else error
+            raise cause from None
+        except self.ray.exceptions.RayError as error:
+            raise _lost(error, self.address) from error
+
+
+class ClusterEmbedder:
+    """An embedder whose batches are cut into tasks; their vectors come back in the order of the texts."""
+
+    def __init__(self, cluster: Cluster, embedder: Any, spec: str) -> None:
+        self.embedder = embedder
+        self.id = str(embedder.id)
+        self._cluster = cluster
+        # A name is made into a model by each worker for itself; only what has no name travels.
+        self._model = cluster.ray.put(embedder if spec == CUSTOM else spec)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "embedder":
+            raise AttributeError(name)
+        return getattr(self.embedder, name)
+
+    def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
+        if input_type != "document" or not texts:
+            found: Vectors = self.embedder(texts, input_type=input_type)
+            return found
+        parts = [texts[start : start + _TEXTS] for start in range(0, len(texts), _TEXTS)]
+        promises = [self._cluster.vectors(self._model, self.id, part) for part in parts]
+        return np.concatenate([self._cluster.wait(promise) for promise in promises])
+
+
+class ClusterStrategy:
+    """A strategy whose plans are asked for ahead of time; one that was not is made here."""
+
+    def __init__(self, cluster: Cluster, strategy: Any) -> None:
+        self.strategy = strategy
+        self._cluster = cluster
+        self._shared = cluster.ray.put(strategy)
+        self._ready: dict[str, IndexPlan | Exception] = {}
+
+    def send(self, work: Sequence[Work]) -> Any:
+        """A promise of plans, or ``None`` for artifacts that cannot travel."""
+        try:
+            return self._cluster.plans(self._shared, work)
+        except (TypeError, ValueError, AttributeError):
+            return None
+
+    def receive(self, work: Sequence[Work], promise: Any) -> None:
+        if promise is not None:
+            plans = self._cluster.wait(promise)
+            self._ready.update(zip((artifact_id for artifact_id, _, _ in work), plans, strict=True))
+
+    def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
+        made = self._ready.pop(artifact_id, None)
+        if made is None:
+            plan: IndexPlan = self.strategy.decompose(artifact_id, raw, metadata)
+            return plan
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+
+class _ClusterJob(_Job):
+    """A build whose artifacts are sent out to be taken apart while earlier ones are written."""
+
+    cluster: Cluster
+
+    def _prepared(self, scan: Scan) -> Iterator[Item]:
+        strategy = self.recipe.strategy
+        assert isinstance(strategy, ClusterStrategy), "the recipe was spread"
+        flying: deque[tuple[list[Item], list[Work], Any]] = deque()
+        for items, work in self._parcels(scan):
+            flying.append((items, work, strategy.send(work)))
+            while len(flying) > _AHEAD * self.cluster.width:
+                yield from self._landed(strategy, *flying.popleft())
+        while flying:
+            yield from self._landed(strategy, *flying.popleft())
+
+    def _landed(self, strategy: ClusterStrategy, items: list[Item], work: list[Work], promise: Any) -> Iterator[Item]:
+        strategy.receive(work, promise)
+        yield from items
+
+    def _parcels(self, scan: Scan) -> Iterator[tuple[list[Item], list[Work]]]:
+        items: list[Item] = []
+        work: list[Work] = []
+        size = 0
+        for item in scan:
+            items.append(item)
+            if item.changed or self.edge_extractor is not None:
+                work += self._work_of(item)
+                size += len(item.raw) if isinstance(item.raw, (str, bytes)) else 1000
+            if len(work) >= _ARTIFACTS or size >= _CHARACTERS or len(items) >= 64 * _ARTIFACTS:
+                yield items, work
+                items, work, size = [], [], 0
+        if items:
+            yield items, work
+
+    def _work_of(self, item: Item) -> list[Work]:
+        describe = getattr(self.source, "metadata_of", None)
+        try:
+            return [(item.id, item.raw, describe(item.id, item.raw) if describe is not None else None)]
+        except Exception:
+            return []  # the build asks again, here, and reports why
+
+
+# -- what runs on the cluster ------------------------------------------------------------------------------------
+
+
+def _decompose(strategy: Any, work: Sequence[Work]) -> list[IndexPlan | Exception]:
+    plans: list[IndexPlan | Exception] = []
+    for artifact_id, raw, metadata in work:
+        try:
+            plans.append(strategy.decompose(artifact_id, raw, metadata))
+        except Exception as error:
+            plans.append(_portable(error))
+    return plans
+
+
+def _embed(model: Any, expected: str, texts: Sequence[str]) -> Vectors:
+    embedder = _model_named(model) if isinstance(model, str) else model
+    if embedder.id != expected:
+        raise EmbedderMismatch(
+            f"A machine of the cluster has the embedder {embedder.id!r}, this one {expected!r}.",
+            remedy="Install the same version of ir-substrate and of the model on all of them.",
+        )
+    vectors: Vectors = np.asarray(embedder(texts, input_type="document"), dtype=np.float32)
+    return vectors
+
+
+@lru_cache(maxsize=2)
+def _model_named(spec: str) -> Any:
+    """One model for each worker, not for each task."""
+    from ir.embed import make_embedder
+
+    return make_embedder(spec, cache=False)[0]
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that can travel; not every one can be put together again elsewhere."""
+    import pickle
+
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _lost(error: Exception, address: str) -> IrError:
+    return CorpusError(
+        f"The Ray cluster at {address} could not finish: {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+        remedy="Nothing was changed in the corpus; look at the cluster, then build again.",
+    )
