@@ -157,6 +157,18 @@ class _AsciiPieces(dict[str, tuple[tuple[str, Kind], ...]]):
 _ASCII_PIECES = _AsciiPieces()
 
 
+def unstemmed(word: str) -> list[str]:
+    """What stands in a word between spaces: words and parts as they are, in lower case, and wholes."""
+    if word.isascii():
+        return [text for text, _ in _ASCII_PIECES[word] if text]
+    return _unstemmed_analyzer().terms(word)
+
+
+@lru_cache(maxsize=1)
+def _unstemmed_analyzer() -> Analyzer:
+    return Analyzer("none")
+
+
 def _remember(memory: dict[str, Any], word: str, value: Any) -> None:
     if len(word) <= _LONGEST_REMEMBERED:
         if len(memory) >= _MOST_REMEMBERED:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer
+from ir.analysis.analyzer import unstemmed
 from ir.analysis.languages import stemmer_for
 
 if TYPE_CHECKING:
@@ -86,11 +87,11 @@ class _Numbering(dict[str, tuple[int, ...]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._analyze = Analyzer("none").terms
         self.terms: dict[str, int] = {}
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        numbers = tuple(self.terms.setdefault(term, len(self.terms)) for term in self._analyze(word))
+        terms = self.terms
+        numbers = tuple([terms.setdefault(term, len(terms)) for term in unstemmed(word)])
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = numbers
         return numbers
