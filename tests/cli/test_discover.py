@@ -135,3 +135,10 @@ def test_one_number_cannot_be_the_floor_of_several(ir: Ir, notes: Path, garden: 
 def test_an_unknown_corpus_is_exit_code_three(ir: Ir, notes: Path) -> None:
     assert ir("discover", "nosuch", "tea").code == 3
     assert ir("discover", "notes", " ").code == 2
+
+
+def test_without_a_corpus_the_current_folder_is_used(ir: Ir, notes: Path) -> None:
+    assert ir("discover", "knead the dough").out.startswith("notes/bread.txt:1: ")
+    missing = ir("discover", "notes")
+    assert missing.code == 2
+    assert "ir discover notes QUERY" in missing.err

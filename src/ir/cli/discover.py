@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def discover(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="CORPUS|PATH... QUERY", autocompletion=complete_corpus_or_path, hidden=True),
+        typer.Argument(metavar="[CORPUS|PATH...] QUERY", autocompletion=complete_corpus_or_path, hidden=True),
     ],
     k: Annotated[
         int | None, typer.Option("--k", "-k", metavar="N", help="How many candidates of each corpus (10).")
@@ -80,7 +80,7 @@ def discover(
 ) -> int:
     """Commit to the few things that answer a query, or to none.
 
-    Several corpora are searched each by itself, refused each by its own floor, and merged by rank. Exit code 1 means
+    Without CORPUS|PATH the current folder is used. Several corpora are searched each by itself, refused each by its own floor, and merged by rank. Exit code 1 means
     that nothing was committed to, and the reason is printed. A floor refuses what is off topic; whether an answer is
     missing from a corpus on the topic, scores cannot tell.
     """
@@ -88,9 +88,12 @@ def discover(
     from ir.app.discovering import discover as operation
     from ir.cli.conditions import read_filter
     from ir.cli.disclosed import show
+    from ir.cli.searching import check_is_query
     from ir.cli.session import perform
 
     *targets, query = words
+    if not targets:
+        check_is_query(query, "discover")
     request = DiscoverRequest(
         query=query,
         targets=tuple(targets) or (".",),

@@ -83,11 +83,15 @@ def _target_and_query(words: list[str]) -> tuple[str, str]:
         return words[0], words[1]
     if len(words) > 2:
         raise InvalidInput(f"Too many words; put the query in quotes: ir search {words[0]} {' '.join(words[1:])!r}")
+    check_is_query(words[0], "search")
+    return ".", words[0]
+
+
+def check_is_query(word: str, command: str) -> None:
+    """A single word that names a corpus or a folder is no query: its author forgot to say what for."""
     from pathlib import Path
 
     from ir.app.targets import known_names
 
-    only = words[0]
-    if only in known_names() or (only.strip() and Path(only).expanduser().is_dir()):
-        raise InvalidInput(f"{only!r} is where to search; say also what for: ir search {only} QUERY")
-    return ".", only
+    if word in known_names() or (word.strip() and Path(word).expanduser().is_dir()):
+        raise InvalidInput(f"{word!r} is where to search; say also what for: ir {command} {word} QUERY")
