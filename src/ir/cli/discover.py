@@ -80,9 +80,9 @@ def discover(
 ) -> int:
     """Commit to the few things that answer a query, or to none.
 
-    Without CORPUS|PATH the current folder is used. Several corpora are searched each by itself, refused each by its own
-    floor, and merged by rank. Exit code 1 means that nothing was committed to, and the reason is printed. A floor refuses
-    what is off topic; whether an answer is missing from a corpus on the topic, scores cannot tell.
+    Without CORPUS|PATH the current folder is used. Several corpora are searched each by itself, refused each by its
+    own floor, and merged by rank. Exit code 1 means that nothing was committed to, and the reason is printed. A floor
+    refuses what is off topic; whether an answer is missing from a corpus on the topic, scores cannot tell.
     """
     from ir.app.discovering import DiscoverRequest
     from ir.app.discovering import discover as operation
