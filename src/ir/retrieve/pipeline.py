@@ -149,9 +149,12 @@ class _Session:
     def _report(self, runs: list[Ranked]) -> None:
         self.meta["channels"] = list(runs[0].candidates.channels)
         for ranked in runs:
+            if ranked.rerank_report is not None:
+                self.meta["rerank"] = ranked.rerank_report
             for part in ranked.degraded:
                 if part not in self.meta["degraded"]:
                     self.meta["degraded"].append(part)
+        self.meta["reranked"] = self.options.rerank is not None and "reranker" not in self.meta["degraded"]
         if self.options.mode != "dense" and not any(ranked.question.terms for ranked in runs):
             self.meta["notes"].append("The query has no words that the lexical index keeps.")
 
@@ -161,7 +164,6 @@ def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
         "version": snapshot.version,
         "mode": options.mode,
         "fusion": options.fusion if options.mode == "hybrid" else None,
-        "reranked": options.rerank is not None,
         "channels": [],
         "degraded": [],
         "notes": [],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from ir.retrieve.blend import blend
 from ir.retrieve.candidates import Candidates, union
 from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
-from ir.retrieve.rerank import reranked_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +39,7 @@ class Ranked:
     picks: list[int]
     boosts: dict[int, dict[str, float]] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
+    rerank_report: dict[str, Any] | None = None
 
     def group(self, pick: int) -> int:
         return int(self.groups[pick])
@@ -116,12 +116,15 @@ def _second_stage(snapshot: Snapshot, ranked: Ranked, order: Positions, options:
     if options.graph_boost is not None:
         scores = scores + _boosts(ranked, pool, rows, scores, options)
     if options.rerank is not None:
+        from ir.retrieve.rerank import reranked_scores
+
         texts = _rerank_texts(snapshot, ranked, pool, rows, options.rerank_text)
-        new = reranked_scores(options.rerank, ranked.question.text, rows, texts, scores, options.rerank_weight)
-        if new is None:
+        second = reranked_scores(options.rerank, ranked.question.text, rows, texts, scores, options.rerank_weight)
+        if second is None:
             ranked.degraded.append("reranker")
         else:
-            scores = new
+            scores = second.scores
+            ranked.rerank_report = second.report
             for place, score in zip(pool.tolist(), scores.tolist(), strict=True):
                 ranked.boosts.setdefault(place, {})["rerank"] = score
     ranked.candidates.scores = np.full(len(ranked.candidates), -np.inf)
