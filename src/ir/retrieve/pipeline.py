@@ -16,6 +16,7 @@ from ir.protocols import Snapshot
 from ir.retrieve.channels import Question, as_queries, complete, embed_query
 from ir.retrieve.explain import channel_scores, explanation
 from ir.retrieve.fusion import DFLT_SATURATION
+from ir.retrieve.names import opened
 from ir.retrieve.ranking import Ranked, rank
 
 __all__ = ["search"]
@@ -69,10 +70,7 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     started = perf_counter()
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("The query is empty; ask for something.")
-    if isinstance(corpus, str):
-        from ir.index import open_corpus
-
-        corpus = open_corpus(corpus)
+    corpus = opened(corpus)
     with corpus.store.snapshot() as snapshot:
         meta = _meta(snapshot, options)
         if not len(snapshot):

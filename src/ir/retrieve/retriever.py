@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ir.base import Hits
+from ir.retrieve.names import opened
 from ir.retrieve.pipeline import search
 
 __all__ = ["CorpusRetriever", "as_retriever"]
@@ -26,8 +27,4 @@ class CorpusRetriever:
 
 def as_retriever(corpus_or_name: Any, **search_defaults: Any) -> CorpusRetriever:
     """A corpus (or the name of one, opened once) with search keywords bound; a call may override them."""
-    if isinstance(corpus_or_name, str):
-        from ir.index import open_corpus
-
-        corpus_or_name = open_corpus(corpus_or_name)
-    return CorpusRetriever(corpus_or_name, **search_defaults)
+    return CorpusRetriever(opened(corpus_or_name), **search_defaults)

@@ -6,17 +6,15 @@ from typing import Any
 
 from ir.base import Record, ledger_key
 from ir.errors import NoLedgerEntry
+from ir.retrieve.names import opened
 
 __all__ = ["records_for_artifact", "store_of"]
 
 
 def store_of(store_or_corpus: Any) -> Any:
     """The store behind a store, a corpus or a corpus name; no embedder is loaded."""
-    if isinstance(store_or_corpus, str):
-        from ir.index import open_corpus
-
-        return open_corpus(store_or_corpus).store
-    return getattr(store_or_corpus, "store", store_or_corpus)
+    corpus = opened(store_or_corpus)
+    return getattr(corpus, "store", corpus)
 
 
 def records_for_artifact(store_or_corpus: Any, artifact_id: str, *, surface_kind: str | None = None) -> list[Record]:
