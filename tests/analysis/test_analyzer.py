@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ir.analysis import LANGUAGES, Analyzer, analyzer_for, document_terms, query_terms
+from ir.analysis.split import ascii_pieces, pieces, run_pattern
 from ir.errors import InvalidInput
 
 
@@ -136,3 +137,13 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [f"word{number}" for number in range(500)]
     assert analyzer.terms(" ".join(expected))[::3] == expected
     assert len(analyzer._memory) <= 100
+
+
+RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=True)
+
+
+@given(RUNS)
+def test_the_quick_splitter_follows_the_same_rules(word: str) -> None:
+    for run in run_pattern(word).findall(word):
+        careful = [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
+        assert ascii_pieces(run) == careful

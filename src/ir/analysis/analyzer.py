@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ir.analysis.languages import LANGUAGES, stemmer_for
-from ir.analysis.split import Kind, is_plain, pieces, run_pattern, without_hyphens
+from ir.analysis.split import Kind, ascii_pieces, is_plain, pieces, run_pattern, without_hyphens
 from ir.base import heading_of
 from ir.options import choice
 
@@ -147,7 +147,7 @@ class _AsciiPieces(dict[str, tuple[tuple[str, Kind], ...]]):
         else:
             runs = run_pattern(word).findall(word)
             if runs == [word]:
-                found = tuple([normalised(word[start:end], kind, fold=False) for start, end, kind in pieces(word)])
+                found = tuple([bounded(text, kind) for text, kind in ascii_pieces(word)])
             else:
                 found = tuple(chain.from_iterable(map(self.__getitem__, runs)))
         _remember(self, word, found)
@@ -177,8 +177,12 @@ def _remember(memory: dict[str, Any], word: str, value: Any) -> None:
 
 
 def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
-    """A piece in lower case, without what is not seen and, to ``fold``, without accents; cut if it is endless."""
-    text = piece.lower() if piece.isascii() else _normal(piece, fold)
+    """A piece in lower case, without what is not seen and, to ``fold``, without accents."""
+    return bounded(piece.lower() if piece.isascii() else _normal(piece, fold), kind)
+
+
+def bounded(text: str, kind: Kind) -> tuple[str, Kind]:
+    """A compound as one word; an endless term cut."""
     if kind is Kind.COMPOUND:
         text = without_hyphens(text)
     if len(text) > LONGEST_TERM:

@@ -84,8 +84,9 @@ class Writer:
                 records.append(_record(row, fresh[text] if vector is None else vector))
         self._store.delete_records(stale)
         self._store.put_records(records)
-        for pending in self._pending:
-            self._store.set_ledger_entry(ledger_key(pending.entry["artifact_id"]), pending.entry)
+        self._store.set_ledger_entries(
+            {ledger_key(pending.entry["artifact_id"]): pending.entry for pending in self._pending}
+        )
         self._pending, self._texts, self._characters = [], 0, 0
 
     def _embed_missing(self) -> dict[str, Vector]:

@@ -175,6 +175,12 @@ class CorpusStore:
         """Write the ledger's entry for a key."""
         self._write("ledger", key, json_clean(entry))
 
+    def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the ledger's entries for many keys at once."""
+        with self._write_scope():
+            for key, entry in entries.items():
+                self.set_ledger_entry(key, entry)
+
     def delete_ledger_entry(self, key: str) -> None:
         """Strike an entry from the ledger; a missing one is tolerated."""
         self._erase("ledger", key)

@@ -8,13 +8,13 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ir.base import Record
+from ir.base import Record, json_clean
 from ir.errors import CorpusBusy, StoreUnwritable
 from ir.store.local.database import Database
 from ir.store.local.faults import translated
@@ -236,6 +236,13 @@ class LocalStore(CorpusStore):
         """The ids of all records, in the order in which they were written."""
         return [record_id for (record_id,) in self._rows("SELECT id FROM records ORDER BY number")]
 
+    def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the ledger's entries for many keys at once."""
+        rows = [(key, _dumped(json_clean(entry))) for key, entry in entries.items()]
+        with self._write_scope(), self._connection() as connection:
+            connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?)", rows)
+            self._own.written = self._own.written or bool(rows)
+
     def ledger_fields(self, *names: str) -> list[tuple[Any, ...]]:
         """The named fields of every ledger entry, without the rest of it."""
         columns = ", ".join("json_extract(value, ?)" for _ in names)
@@ -283,7 +290,7 @@ class LocalStore(CorpusStore):
         return [(key, json.loads(value)) for key, value in self._rows(f"SELECT key, value FROM {view} ORDER BY key")]
 
     def _write(self, view: str, key: str, value: Any) -> None:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = _dumped(value)
         with self._write_scope(), self._connection() as connection:
             if view == "config":
                 connection.execute("UPDATE state SET config = ?", (text,))
@@ -303,3 +310,7 @@ class LocalStore(CorpusStore):
     def _one(self, query: str, *parameters: Any) -> Any:
         rows = self._rows(query, *parameters)
         return rows[0][0] if rows else None
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
