@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
 
 if TYPE_CHECKING:
-    from ir.index import BuildReport
+    from ir.index import BuildReport, Corpus
     from ir.sources import CorpusSource
     from ir.store import LocalStore
 
@@ -22,13 +22,15 @@ __all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_o
 @dataclass(frozen=True)
 class BuildRequest(Value):
     """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay. With ``links``,
-    what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it."""
+    what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it.
+    ``ray`` is the address of a Ray cluster to take artifacts apart and embed them on."""
 
     target: str
     embedder: str | None = None
     prune: bool = True
     dry_run: bool = False
     links: bool = False
+    ray: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,18 +66,24 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     embedder = embedder_for(target, request.embedder, ctx)
     if request.dry_run:
         return _preview(target, source, embedder, ctx, prune=request.prune)
-    return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links)
+    return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links, ray=request.ray)
 
 
 def build_target(
-    target: Target, source: CorpusSource, embedder: Any, ctx: Context, *, prune: bool = True, links: bool = False
+    target: Target,
+    source: CorpusSource,
+    embedder: Any,
+    ctx: Context,
+    *,
+    prune: bool = True,
+    links: bool = False,
+    ray: str | None = None,
 ) -> BuildResponse:
     """Bring the corpus of ``target`` up to date and register the folder it was made from."""
     from ir.graph import default_edge_extractor
-    from ir.index import build as build_source
 
     store = ctx.store(target.name)
-    corpus = build_source(
+    corpus = _builder(ray)(
         source,
         store=store,
         embedder=embedder,
@@ -87,6 +95,19 @@ def build_target(
     target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)
     assert corpus.report is not None, "a corpus that was just built has a report"
     return response_of(target.name, corpus.report, embedder=corpus.embedder_id)
+
+
+def _builder(ray: str | None) -> Callable[..., Corpus]:
+    """Who builds: this process, or a cluster with it."""
+    if ray is None:
+        from ir.index import build as build_source
+
+        return build_source
+    from functools import partial
+
+    from ir.index.parallel import build_on_ray
+
+    return partial(build_on_ray, address=ray)
 
 
 def _language(store: LocalStore, ctx: Context) -> str | None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ir.app.context import Context
 from ir.app.operation import Value, operation
+from ir.app.targets import resolve
 from ir.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ir.store import CorpusStore
 
 __all__ = ["CopyRequest", "CopyResponse", "MigrateRequest", "MigrateResponse", "copy", "migrate"]
 
@@ -58,7 +63,7 @@ def copy(request: CopyRequest, ctx: Context) -> CopyResponse:
     from ir.store.opening import without_password
     from ir.transfer import copy_store
 
-    with _opened(request.source) as source, _opened(request.target) as target:
+    with _source(request.source, ctx) as source, _target(request.target, ctx) as target:
         done = copy_store(source, target, overwrite=request.overwrite, batch=request.batch, progress=ctx.progress)
     return CopyResponse(
         source=without_password(request.source),
@@ -89,12 +94,21 @@ def migrate(request: MigrateRequest, ctx: Context) -> MigrateResponse:
     return MigrateResponse(shown, before, after)
 
 
-def _opened(word: str) -> Any:
-    """The store of a corpus name, a folder or an address; a bare word is a name, as everywhere on the command line."""
-    from ir.store import CorpusStore
+def _source(word: str, ctx: Context) -> CorpusStore:
+    """The store of a corpus that is there: by its address, its own folder, its name or what it was made from."""
     from ir.store.opening import open_store, scheme_of
 
-    if not word.strip():
-        raise InvalidInput("The name of a corpus is empty.", remedy="Give a name, a folder or an address.")
-    is_name = scheme_of(word) is None and os.sep not in word and word not in (".", "..")
-    return CorpusStore.local(word) if is_name else open_store(word)
+    if scheme_of(word) is not None or (Path(word).expanduser() / "corpus.db").is_file():
+        return open_store(word)
+    return ctx.store(resolve(word).name)
+
+
+def _target(word: str, ctx: Context) -> CorpusStore:
+    """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
+    from ir.store.opening import open_store, scheme_of
+
+    if scheme_of(word) is not None:
+        return open_store(word)
+    if word.startswith((".", "~")) or os.sep in word:
+        return open_store(str(Path(word).expanduser()))
+    return ctx.store(word)

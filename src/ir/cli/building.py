@@ -31,6 +31,10 @@ def build(
     links: Annotated[
         bool, typer.Option("--links", help="Also make links of the fields deps and parent; ir graph shows them.")
     ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option("--ray", metavar="ADDRESS", help="Work on the Ray cluster at host:port; local starts one here."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Index a corpus or a folder, or bring it up to date.
@@ -41,7 +45,7 @@ def build(
     from ir.app.building import build as operation
     from ir.cli.session import perform
 
-    perform(operation, BuildRequest(target, embedder, not keep, dry_run, links), show_build, as_json=as_json)
+    perform(operation, BuildRequest(target, embedder, not keep, dry_run, links, ray), show_build, as_json=as_json)
 
 
 def watch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ _CHARACTERS = 1_000_000
 _RETRIES = 5
 #: Tasks in flight for each processor of the cluster.
 _AHEAD = 3
+_KNOCK_SECONDS = 10.0
 
 Work = tuple[str, Any, Mapping[str, Any] | None]
 
@@ -93,6 +95,7 @@ def ray_session(address: str) -> Iterator[Cluster]:
     ours = not ray.is_initialized()
     if ours:
         where: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {"address": address}
+        _knock(address)
         try:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -107,6 +110,20 @@ def ray_session(address: str) -> Iterator[Cluster]:
     finally:
         if ours:
             ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise at once if nobody listens there: the cluster's own client would try for minutes."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if address == LOCAL or not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+    except OSError as error:
+        raise CorpusError(
+            f"The Ray cluster at {address} cannot be reached: {error.strerror or error}.",
+            remedy=f"Start it with 'ray start --head', or use {LOCAL!r} for this machine's processors.",
+        ) from None
 
 
 class Cluster:
