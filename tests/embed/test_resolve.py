@@ -62,7 +62,7 @@ def test_a_missing_model_names_the_command_and_the_way_out(spec: str | None) -> 
 def test_an_unknown_model_is_not_promised() -> None:
     with pytest.raises(EmbedderUnavailable, match=r"Did you mean 'light'.*ir models pull minilm"):
         make_embedder("ligth")
-    with pytest.raises(EmbedderUnavailable, match="'org/Some-Model' is known"):
+    with pytest.raises(EmbedderUnavailable, match="ir models pull org/Some-Model"):
         make_embedder("org/Some-Model")
 
 
@@ -96,13 +96,14 @@ def test_best_available_needs_files_and_a_loader(tiny: Tiny) -> None:
     assert best_available() == "minilm"
 
 
-def test_files_without_a_loader_are_not_available(ir_home: Path) -> None:
-    folder = model_dir("minilm")
-    assert ir_home in folder.parents
-    folder.mkdir(parents=True)
-    (folder / "tokenizer.json").write_text("{}")
-    (folder / "model.onnx").write_bytes(b"x")
-    assert best_available() == "light"
+def test_the_best_is_the_model_before_the_table_before_hashing(ir_home: Path) -> None:
+    assert ir_home in model_dir("minilm").parents
+    for name in ("static", "minilm"):
+        folder = model_dir(name)
+        folder.mkdir(parents=True)
+        (folder / "tokenizer.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes(b"x")
+        assert best_available() == name
 
 
 def test_a_loader_can_be_named_by_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
