@@ -10,29 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from ir import config
 from ir.errors import EmbedderUnavailable
+from ir.models import places
 from ir.protocols import Embedder
 
-__all__ = ["Loader", "best_available", "canonical_name", "is_installed", "load_model", "model_dir", "register_loader"]
+__all__ = [
+    "Loader",
+    "best_available",
+    "canonical_name",
+    "is_installed",
+    "load_model",
+    "model_dir",
+    "register_loader",
+]
 
 Loader = Callable[[str], "Embedder | None"]
 
 DEFAULT_MODEL = "minilm"
 LIGHT = "light"
+STATIC = "static"
 _ALIASES = {
     "default": DEFAULT_MODEL,
     "local": DEFAULT_MODEL,
     "all-minilm-l6-v2": DEFAULT_MODEL,
     "sentence-transformers/all-minilm-l6-v2": DEFAULT_MODEL,
     "hashing": LIGHT,
+    "wordllama": STATIC,
 }
-_KNOWN = (LIGHT, DEFAULT_MODEL, "minilm-int8")
-_WEIGHTS = ("*.onnx", "*.safetensors")
-_loaders: list[str | Loader] = []
+_KNOWN = (LIGHT, DEFAULT_MODEL, "minilm-int8", STATIC)
+#: What must be installed for a model to run.
+_PACKAGES = {DEFAULT_MODEL: ("onnxruntime", "tokenizers"), STATIC: ("tokenizers",)}
+_loaders: list[str | Loader] = ["ir.embed.remote:load", "ir.embed.static:load", "ir.embed.onnx:load"]
 
 
 def canonical_name(name: str) -> str:
@@ -53,19 +65,21 @@ def register_loader(loader: str | Loader) -> None:
 
 
 def model_dir(name: str) -> Path:
-    """The folder for the files of a model."""
-    return config.cache_dir() / "models" / config.safe_name(canonical_name(name))
+    """The folder for the files of a model; its int8 form is made of the same files."""
+    return places.model_dir(canonical_name(name))
 
 
 def is_installed(name: str) -> bool:
     """Whether the folder of a model holds weights and a tokenizer."""
-    folder = model_dir(name)
-    return (folder / "tokenizer.json").is_file() and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+    return places.is_complete(model_dir(name))
 
 
 def best_available() -> str:
-    """The best embedder that works here and now without fetching anything: ``"minilm"`` or ``"light"``."""
-    return DEFAULT_MODEL if _loaders and is_installed(DEFAULT_MODEL) else LIGHT
+    """The best embedder that works here and now without fetching anything: ``minilm``, ``static`` or ``light``."""
+    for name, packages in _PACKAGES.items():
+        if is_installed(name) and all(find_spec(package) for package in packages):
+            return name
+    return LIGHT
 
 
 def load_model(name: str) -> Embedder:
@@ -85,6 +99,11 @@ def unavailable(name: str) -> EmbedderUnavailable:
         message = f"The embedding model {name!r} is not on this machine."
         return EmbedderUnavailable(
             message, remedy=f"Get it with: ir models pull {name}. Or use what is there: {always}"
+        )
+    if "/" in name:
+        return EmbedderUnavailable(
+            f"There is no model {name!r} on this machine.",
+            remedy=f"Get it from the hub with: ir models pull {name}. If it is a folder, check its path.",
         )
     near = get_close_matches(name.lower(), [*_KNOWN, *_ALIASES], n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""

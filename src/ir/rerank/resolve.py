@@ -1,0 +1,79 @@
+"""From what a user writes to a reranker."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ir.config import Settings
+from ir.endpoint import Endpoint
+from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
+from ir.models.places import find_folder
+from ir.protocols import Reranker
+from ir.rerank.cross_encoder import CrossEncoder
+from ir.rerank.http import HttpReranker
+from ir.rerank.maxsim import MaxSim
+
+__all__ = ["resolve_reranker"]
+
+_FORMS = "'maxsim', 'maxsim:MODEL', 'cross-encoder:MODEL-OR-FOLDER' or 'http:MODEL'"
+
+
+def resolve_reranker(spec: Any) -> Reranker:
+    """The reranker that ``spec`` stands for; a callable is one already.
+
+    A name is ``"maxsim"`` (over the states of MiniLM), ``"cross-encoder:MODEL"`` with a folder or a pulled model, or
+    ``"http:MODEL"`` for the server that ``rerank.base_url`` names. A model that is not there is an error here, so that
+    a search is not quietly done without what was asked for.
+    """
+    if callable(spec):
+        return spec  # type: ignore[no-any-return]
+    if not isinstance(spec, str):
+        raise InvalidInput(f"rerank must be a callable or a name, not {spec!r}.", remedy=f"Use {_FORMS}.")
+    kind, _, model = spec.strip().partition(":")
+    settings = Settings.load()
+    deadline_ms = int(settings["rerank.deadline_ms"])
+    if kind == "http" and model and not model.startswith("//"):
+        return _http(model, settings, deadline_ms)
+    if kind == "maxsim":
+        return _maxsim(str(_folder(model or "minilm")), model.endswith("-int8"), deadline_ms)
+    if kind == "cross-encoder" and model:
+        return _cross_encoder(str(_folder(model)), deadline_ms)
+    raise InvalidInput(f"Unknown reranker {spec!r}.", remedy=f"Use {_FORMS}.")
+
+
+def _folder(model: str) -> Path:
+    found = find_folder(model)
+    if found is None:
+        raise EmbedderUnavailable(
+            f"The model {model!r} is not on this machine.", remedy=f"Get it with: ir models pull {model}"
+        )
+    return found
+
+
+@lru_cache(maxsize=2)
+def _maxsim(path: str, int8: bool, deadline_ms: int) -> MaxSim:
+    return MaxSim(Path(path), int8=int8, deadline_ms=deadline_ms)
+
+
+@lru_cache(maxsize=2)
+def _cross_encoder(path: str, deadline_ms: int) -> CrossEncoder:
+    return CrossEncoder(Path(path), deadline_ms=deadline_ms)
+
+
+def _http(model: str, settings: Settings, deadline_ms: int) -> HttpReranker:
+    base_url = settings["rerank.base_url"]
+    if not base_url:
+        raise InvalidInput(
+            "No rerank server is configured: rerank.base_url is not set.",
+            remedy="Set it with: ir config set rerank.base_url URL",
+        )
+    name = f"The rerank model {model!r} at {urlsplit(base_url).netloc.rpartition('@')[2]}"
+    check = (
+        f"Check that it runs, that rerank.base_url is right, and that {settings['rerank.api_key_env']} holds the key."
+    )
+    key = settings.api_key("rerank")
+    endpoint = Endpoint(base_url, name, RerankError, check, "rerank.base_url", key, retries=1, backoff_s=0.1)
+    return HttpReranker(endpoint, model, deadline_ms=deadline_ms)
