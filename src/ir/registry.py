@@ -125,10 +125,9 @@ def source_for(name: str) -> CorpusSource:
 
 def retriever_for(name: str, **search_defaults: Any) -> Any:
     """A retriever over the built corpus ``name``; the keywords hold for every call."""
-    from ir.index import open_corpus
     from ir.retrieve import as_retriever
 
-    return as_retriever(open_corpus(name), **search_defaults)
+    return as_retriever(name, **search_defaults)
 
 
 def retrievers(**search_defaults: Any) -> Mapping[str, Any]:

@@ -96,19 +96,21 @@ def migrate(request: MigrateRequest, ctx: Context) -> MigrateResponse:
 
 def _source(word: str, ctx: Context) -> CorpusStore:
     """The store of a corpus that is there: by its address, its own folder, its name or what it was made from."""
-    from ir.store.opening import open_store, scheme_of
+    from ir.store import CorpusStore
+    from ir.store.opening import scheme_of
 
     if scheme_of(word) is not None or (Path(word).expanduser() / "corpus.db").is_file():
-        return open_store(word)
+        return CorpusStore.open(word)
     return ctx.store(resolve(word).name)
 
 
 def _target(word: str, ctx: Context) -> CorpusStore:
     """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
-    from ir.store.opening import open_store, scheme_of
+    from ir.store import CorpusStore
+    from ir.store.opening import scheme_of
 
     if scheme_of(word) is not None:
-        return open_store(word)
+        return CorpusStore.open(word)
     if word.startswith((".", "~")) or os.sep in word:
-        return open_store(str(Path(word).expanduser()))
+        return CorpusStore.open(str(Path(word).expanduser()))
     return ctx.store(word)

@@ -200,7 +200,7 @@ def _t_test(differences: np.ndarray[Any, Any]) -> float | None:
     if not differences.std():
         return 1.0 if not differences.any() else 0.0
     try:
-        from scipy.stats import ttest_1samp  # type: ignore[import-untyped]
+        from scipy.stats import ttest_1samp
     except ImportError:
         raise MissingExtra("scipy", "eval", "The paired t-test") from None
     return float(ttest_1samp(differences, 0.0).pvalue)

@@ -10,7 +10,7 @@ from ir.base import Hits, SearchHit, tag_source
 from ir.errors import InvalidInput
 from ir.options import DFLT_RRF_K, choice
 from ir.select.checks import count, number
-from ir.select.discovery import AUTO, DiscoveryResult, Floor, Gated, Request, floors_by_name, gate_source, opened
+from ir.select.gating import AUTO, DiscoveryResult, Floor, Gated, Request, floors_by_name, gate_source, opened
 from ir.select.magnitude import COMPARABLE, magnitude
 from ir.select.selection import apply_rule
 

@@ -14,6 +14,7 @@ import numpy as np
 from ir.base import Record, json_clean
 from ir.store.checks import clean_edges, clean_record, clean_settings, common_dimension, mixed_dimensions, mode_key
 from ir.store.journal import Journal
+from ir.store.opening import open_store
 from ir.store.vectors import stacked, unit_rows
 
 if TYPE_CHECKING:
@@ -80,17 +81,13 @@ class CorpusStore:
     @classmethod
     def local(cls, name: str) -> CorpusStore:
         """The embedded store of a named corpus, on disk below the data directory."""
-        from ir.config import corpus_dir
-        from ir.store.local import LocalStore
-
-        return LocalStore(corpus_dir(name))
+        return cls.open(f"local:{name}")
 
     @classmethod
     def open(cls, address: str) -> CorpusStore:
         """The store at an address: a server's, ``local:NAME``, or a folder's path (see :mod:`ir.store.opening`)."""
-        from ir.store.opening import open_store
-
-        return open_store(address)
+        store: CorpusStore = open_store(address)
+        return store
 
     # -- opening and closing ---------------------------------------------------------------------------------
 

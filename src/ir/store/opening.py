@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from ir.config import corpus_dir
 from ir.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from ir.store.mapping import CorpusStore
 
 __all__ = ["ENGINES", "names_server", "open_store", "without_password"]
 
-#: The engine of each scheme: its module and its class, which is made from the address alone.
+#: The engine of each scheme of a server: its module and its class, which is made from the address alone.
 ENGINES: dict[str, tuple[str, str]] = {
     "postgresql": ("ir.store.postgres", "PostgresStore"),
     "postgres": ("ir.store.postgres", "PostgresStore"),
@@ -24,25 +22,20 @@ ENGINES: dict[str, tuple[str, str]] = {
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
 
 
-def open_store(address: str) -> CorpusStore:
+def open_store(address: str) -> Any:
     """The store at an address: ``postgresql://…``, ``local:NAME``, ``memory:`` or the path of a folder.
 
     >>> open_store("memory:"), open_store("local:notes")  # doctest: +ELLIPSIS
     (<...CorpusStore object at ...>, LocalStore('...notes'))
     """
-    from ir.store.mapping import CorpusStore
-
+    # All stores are kinds of CorpusStore, which opens them through here: none of them can be imported at the top.
     scheme = scheme_of(address)
-    if scheme is None:
-        from ir.store.local import LocalStore
-
-        return LocalStore(address)
-    if scheme == "local":
-        return CorpusStore.local(address.partition(":")[2])
     if scheme == "memory":
-        return CorpusStore.memory()
-    store: CorpusStore = engine_of(scheme)(address)
-    return store
+        return import_module("ir.store.mapping").CorpusStore.memory()
+    if scheme in (None, "local"):
+        folder = address if scheme is None else corpus_dir(address.partition(":")[2])
+        return import_module("ir.store.local").LocalStore(folder)
+    return engine_of(scheme)(address)
 
 
 def names_server(address: str) -> bool:
@@ -54,9 +47,9 @@ def names_server(address: str) -> bool:
     return scheme_of(address) in ENGINES
 
 
-def engine_of(scheme: str) -> Any:
+def engine_of(scheme: str | None) -> Any:
     """The class that keeps corpora at addresses of this scheme."""
-    module, name = ENGINES[scheme]
+    module, name = ENGINES[scheme or ""]
     return getattr(import_module(module), name)
 
 
