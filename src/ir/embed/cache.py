@@ -17,12 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ir import config
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 __all__ = ["VectorCache"]
 
@@ -45,7 +49,6 @@ _SECONDS_PER_DAY = 86_400
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
-Vector = NDArray[np.float32]
 Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 

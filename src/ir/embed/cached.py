@@ -5,21 +5,23 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ir.embed.cache import VectorCache
 from ir.protocols import Embedder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
 
 __all__ = ["CachedEmbedder"]
 
 #: So many new texts are embedded between two writes: what a killed build loses at most.
 _STEP = 1024
 _MOST_QUERIES = 1024
-
-Vectors = NDArray[np.float32]
 
 
 class CachedEmbedder:

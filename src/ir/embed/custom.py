@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ir.errors import EmbedderError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["CallableEmbedder"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from ir.config import corpus_dir
 from ir.errors import InvalidInput
@@ -77,6 +76,8 @@ def without_password(address: str) -> str:
     """
     if _SCHEME.match(address) is None or "://" not in address:
         return address
+    from urllib.parse import urlsplit, urlunsplit
+
     parts = urlsplit(address)
     login, at, host = parts.netloc.rpartition("@")
     secret = ("password=", "token=", "replica=postgres")

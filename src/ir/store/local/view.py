@@ -75,7 +75,7 @@ class View:
         self.remembered_rows: dict[int, list[Any]] = {}
         self._passing: OrderedDict[Where, _Passing] = OrderedDict()
         present = self._kinds if self._alive is None else self._kinds[self._alive]
-        self.kinds_present = frozenset(self.kind_names[number] for number in np.unique(present).tolist())
+        self.kinds_present = frozenset(self.kind_names[number] for number in _distinct(present))
 
     def renamed(self, seq: int, config: Mapping[str, Any]) -> View:
         """The same records under another version: something else was written."""
@@ -197,6 +197,11 @@ class View:
         positions = np.searchsorted(self._numbers, refs)
         kinds = self._kinds[positions].tolist()
         return np.asarray(self._artifacts[positions]), [self.kind_names[kind] for kind in kinds]
+
+
+def _distinct(numbers: NDArray[np.int64]) -> list[int]:
+    # Small numbers: counting them is quick, and numpy's own way loads its masked arrays first.
+    return np.flatnonzero(np.bincount(numbers)).tolist()
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
