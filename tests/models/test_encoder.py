@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.models import tiny
 
 from ir.errors import EmbedderError
 from ir.models.bert import Shape, bert_graph
 from ir.models.encoder import Encoder
 from ir.models.folder import ModelFolder
 from ir.models.session import equal_length_batches
-from tests.models import tiny
 
 TEXTS = ["green tea", "hot water for tea", "the", "bread dough bread dough", "tea the hot"]
 

@@ -13,7 +13,11 @@ from ir.models.weights import read_tensors, write_tensors
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    tensors = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([1, -2], np.int8), "c": np.float16([0.5])}
+    tensors = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array([1, -2], np.int8),
+        "c": np.float16([0.5]),
+    }
     write_tensors(tmp_path / "w", tensors)
     found = read_tensors(tmp_path / "w")
     assert list(found) == ["a", "b", "c"]

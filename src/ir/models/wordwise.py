@@ -23,7 +23,9 @@ class WordwiseTokenizer:
     def __init__(self, file: Path, max_tokens: int, *, lower: bool = False) -> None:
         self._whole = TextTokenizer(file, max_tokens, lower=lower, special=False)
         self._max_tokens = max_tokens
-        self._separator = _word_separator(json.loads(file.read_text("utf-8")))
+        described = json.loads(file.read_text("utf-8"))
+        self._separator = _word_separator(described)
+        self._marks = [str(token["content"]) for token in described.get("added_tokens") or ()]
         self._words = _Words(self._whole)
 
     @property
@@ -34,7 +36,8 @@ class WordwiseTokenizer:
         if self._separator == "" or not text.isascii():
             return self._whole(text).ids
         words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(self._separator)
-        if "" in words:  # two spaces in a row may be one token
+        # Two spaces in a row may be one token, and beside a mark such as </s> the tokenizer starts anew.
+        if "" in words or any(mark in text for mark in self._marks):
             return self._whole(text).ids
         ids = list(chain.from_iterable(map(self._words.__getitem__, words)))
         if len(self._words) > _MOST_WORDS:
@@ -59,8 +62,6 @@ class _Words(dict[str, list[int]]):
 def _word_separator(tokenizer: dict[str, Any]) -> str | None:
     """What ASCII text can be split at without changing its tokens: any white space (``None``), a space, or nothing."""
     first = tokenizer.get("pre_tokenizer") or {}
-    if any(not token.get("special") for token in tokenizer.get("added_tokens") or ()):
-        return ""
     if first.get("type") in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit"):
         return None
     parts = (tokenizer.get("normalizer") or {}).get("normalizers") or []

@@ -1,0 +1,44 @@
+"""``ir models``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.models import tiny
+
+Ir = Callable[..., Any]
+
+
+def test_what_could_be_there_is_listed(ir: Ir) -> None:
+    done = ir("models")
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "model\tsize\twhere"
+    assert [line.split("\t")[:2] for line in done.out.splitlines()[1:]] == [["minilm", "-"], ["static", "-"]]
+
+
+def test_a_model_comes_is_listed_and_goes(ir: Ir, tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    pulled = ir("models", "pull", "mine/own", "--from", str(folder), "--json")
+    assert pulled.code == 0
+    (model,) = pulled.json["models"]
+    assert model["name"] == "mine/own"
+    assert Path(model["path"]).is_dir()
+    assert "mine/own" in ir("models", "ls").out
+    assert ir("models", "rm", "mine/own").out.startswith("removed mine/own")
+    assert not Path(model["path"]).exists()
+
+
+def test_wrong_use_says_what_is_right(ir: Ir) -> None:
+    for words, message in (
+        (["models", "get"], "'pull'"),
+        (["models", "rm"], "needs the NAME"),
+        (["models", "rm", "minilm"], "There is: none"),
+        (["models", "ls", "--force"], "takes neither"),
+        (["models", "pull", "mimilm"], "Use minilm"),
+        (["models", "pull", "minilm", "--from", "nowhere"], "no file or folder"),
+    ):
+        done = ir(*words)
+        assert done.code == 2, words
+        assert message in done.err, words

@@ -1,0 +1,162 @@
+"""Embedding servers, played by a real one on the loopback interface."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models.serving import Server, serving
+
+import ir
+from ir.embed import CachedEmbedder, make_embedder
+from ir.errors import EmbedderError, EmbedderMismatch
+
+KEY = "sk-secret-9"
+
+
+def vector(text: str, seed: int = 0, dim: int = 16) -> list[float]:
+    row = np.random.default_rng(zlib.crc32(text.encode()) + seed).standard_normal(dim)
+    return [float(value) for value in row]
+
+
+class Model:
+    """An OpenAI-shaped and Ollama-shaped model whose behaviour a test changes."""
+
+    def __init__(self) -> None:
+        self.seed = 0
+        self.dim = 16
+        self.noise = 0.0
+        self.failures: list[tuple[int, Any, dict[str, str]]] = []
+        self.spoil: Any = None
+
+    def __call__(self, path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        if self.failures:
+            return self.failures.pop(0)
+        rng = np.random.default_rng(9)
+        rows = [vector(text, self.seed, self.dim) for text in body["input"]]
+        rows = [[value + self.noise * rng.standard_normal() for value in row] for row in rows]
+        if self.spoil is not None:
+            rows = self.spoil(rows)
+        if path.endswith("/api/embed"):
+            return 200, {"embeddings": rows}, {}
+        data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
+        return 200, {"data": data[::-1]}, {}
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def server(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(model) as running:
+        monkeypatch.setenv("IR_EMBED_BASE_URL", f"{running.url}/v1")
+        monkeypatch.setenv("IR_OLLAMA_BASE_URL", running.url)
+        yield running
+
+
+def test_openai_in_batches_with_the_key_and_in_order(server: Server) -> None:
+    embedder, embedder_id = make_embedder("openai:small", cache=False)
+    assert embedder_id == "openai:small"
+    assert not server.requests
+    texts = [f"text {number}" for number in range(300)]
+    rows = embedder(texts)
+    np.testing.assert_allclose(rows, [vector(text) for text in texts], atol=1e-6)
+    assert [len(body["input"]) for _, body in server.requests] == [128, 128, 44]
+    assert {path for path, _ in server.requests} == {"/v1/embeddings"}
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.requests[0][1]["model"] == "small"
+
+
+def test_ollama_without_a_key(server: Server) -> None:
+    embedder, embedder_id = make_embedder("ollama:nomic:latest", cache=False)
+    assert embedder_id == "ollama:nomic:latest"
+    np.testing.assert_allclose(embedder(["a", "b"]), [vector("a"), vector("b")], atol=1e-6)
+    assert server.requests[0] == ("/api/embed", {"model": "nomic:latest", "input": ["a", "b"]})
+    assert "Authorization" not in server.headers[0]
+
+
+def test_blank_texts_are_not_sent_and_long_ones_are_cut(server: Server) -> None:
+    embedder, _ = make_embedder("openai:small", cache=False)
+    rows = embedder(["", " ", "x" * 100_000, "\ud800"])
+    assert not rows[:2].any()
+    assert [len(text) for text in server.requests[0][1]["input"]] == [32_000, 1]
+    assert embedder([""]).shape == (1, 16)
+
+
+def test_a_passing_failure_is_tried_again_when_the_server_says(server: Server, model: Model) -> None:
+    embedder, _ = make_embedder("openai:small", cache=False)
+    model.failures = [(429, {}, {"Retry-After": "0"}), (503, {}, {"Retry-After": "0"})]
+    np.testing.assert_allclose(embedder(["a"]), [vector("a")], atol=1e-6)
+    assert len(server.requests) == 3
+
+
+def test_a_refusal_is_an_error_without_the_key(server: Server, model: Model) -> None:
+    model.failures = [(401, {"error": f"bad key {KEY}"}, {})]
+    with pytest.raises(EmbedderError, match="refused the request: HTTP status 401") as caught:
+        make_embedder("openai:small", cache=False)[0](["a"])
+    assert KEY not in str(caught.value)
+    assert "OPENAI_API_KEY" in caught.value.remedy
+    assert KEY not in repr(make_embedder("openai:small", cache=False)[0].__dict__)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda rows: [[float("nan"), *row[1:]] for row in rows], "NaN or infinity"),
+        (lambda rows: rows[:-1], r"shape \(1, 16\) for 2 texts"),
+        (lambda rows: [rows[0], rows[1][:3]], "not a list of vectors"),
+        (lambda rows: [["a"], ["b"]], "not a list of vectors"),
+    ],
+)
+def test_wrong_answers_are_errors(server: Server, model: Model, spoil: Any, message: str) -> None:
+    model.spoil = spoil
+    with pytest.raises(EmbedderError, match=message):
+        make_embedder("openai:small", cache=False)[0](["a", "b"])
+
+
+def test_another_dimension_in_mid_flight_is_refused(server: Server, model: Model) -> None:
+    embedder, _ = make_embedder("openai:small", cache=False)
+    embedder(["a"])
+    model.dim = 8
+    with pytest.raises(EmbedderMismatch, match="vectors of 8 numbers, and of 16 before"):
+        embedder(["b"])
+
+
+def test_noise_leaves_the_fingerprint_and_another_model_does_not(server: Server, model: Model) -> None:
+    first = make_embedder("openai:small", cache=False)[0].fingerprint
+    model.noise = 1e-4
+    assert make_embedder("openai:small", cache=False)[0].fingerprint == first
+    model.seed = 1
+    assert make_embedder("openai:small", cache=False)[0].fingerprint != first
+
+
+def test_a_model_that_changed_behind_its_name_is_refused(server: Server, model: Model) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "tea", "b": "bread"}, name="remote")
+    ir.build(source, embedder="openai:small")
+    assert ir.search(ir.open_corpus("remote"), "tea")[0].artifact_id == "a"
+    model.seed = 1
+    with pytest.raises(EmbedderMismatch, match="fingerprint"):
+        ir.search(ir.open_corpus("remote"), "tea")
+    assert ir.search(ir.open_corpus("remote"), "tea", mode="lexical")[0].artifact_id == "a"
+
+
+def test_documents_are_asked_for_once(server: Server) -> None:
+    embedder, _ = make_embedder("openai:small")
+    assert isinstance(embedder, CachedEmbedder)
+    embedder(["a", "b"])
+    before = len(server.requests)
+    make_embedder("openai:small")[0](["b", "a"])
+    assert [body["input"][0] for _, body in server.requests[before:]] == ["search"]  # the probes, to know the model
+
+
+def test_a_name_without_a_model_is_refused() -> None:
+    with pytest.raises(EmbedderError, match="Write openai:MODEL"):
+        make_embedder("openai: ")

