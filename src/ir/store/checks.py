@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,15 @@ def clean_record(record: Record) -> Record:
             f"The vector of record {record.id!r} holds values that are not finite.",
             remedy="Look at what the embedder returns for its text.",
         )
-    return replace(record, surface_index=int(record.surface_index), vector=vector, metadata=json_clean(record.metadata))
+    return Record(
+        id=record.id,
+        artifact_id=record.artifact_id,
+        surface_kind=record.surface_kind,
+        surface_index=int(record.surface_index),
+        text=record.text,
+        vector=vector,
+        metadata=json_clean(record.metadata),
+    )
 
 
 def common_dimension(records: Sequence[Record]) -> int:

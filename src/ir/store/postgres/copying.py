@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ir.store.postgres.codec import encoded
 from ir.store.postgres.connections import Connection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NULL", "big", "copy_rows", "integers", "json_binary", "lexemes", "small", "text", "vector"]
+__all__ = ["NULL", "big", "copy_rows", "copy_table", "integers", "json_binary", "lexemes", "text", "vectors"]
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
-_CHUNK = 1 << 18
+#: So many rows are joined before they are sent.
+_CHUNK = 200
 _INT4_OID = 23
 _MOST_POSITIONS = 255
 _LAST_POSITION = 16383
 
 NULL = b"\xff\xff\xff\xff"
 
-_int4 = struct.Struct(">ii").pack
 _int8 = struct.Struct(">iq").pack
 _length = struct.Struct(">i").pack
 _fields = struct.Struct(">h").pack
 _dimensions = struct.Struct(">iHH").pack
-
-
-def small(value: int) -> bytes:
-    return _int4(4, value)
 
 
 def big(value: int) -> bytes:
@@ -40,7 +37,7 @@ def big(value: int) -> bytes:
 
 
 def text(value: str) -> bytes:
-    data = value.encode()
+    data = encoded(value)
     return _length(len(data)) + data
 
 
@@ -60,9 +57,14 @@ def integers(values: Sequence[int]) -> bytes:
     return struct.pack(">iiiIii", 20 + len(data), 1, 0, _INT4_OID, len(values), 1) + data
 
 
-def vector(values: NDArray[np.float32], *, half: bool) -> bytes:
-    data = values.astype(">f2" if half else ">f4").tobytes()
-    return _dimensions(4 + len(data), len(values), 0) + data
+def vectors(rows: NDArray[np.float32], *, half: bool) -> Iterator[bytes]:
+    """Each row of a matrix."""
+    size = rows.shape[1]
+    width = size * (2 if half else 4)
+    data = rows.astype(">f2" if half else ">f4").tobytes()
+    head = _dimensions(4 + width, size, 0)
+    for start in range(0, len(data), width):
+        yield head + data[start : start + width]
 
 
 def lexemes(terms: Sequence[str]) -> bytes:
@@ -80,6 +82,20 @@ def lexemes(terms: Sequence[str]) -> bytes:
     return _length(len(data)) + data
 
 
+def copy_table(connection: Connection, target: str, columns: Sequence[tuple[NDArray[np.int64], int]]) -> None:
+    """Write columns of integers, each with its width in bytes, without a look at any single row."""
+    layout: list[tuple[str, str]] = [("fields", ">i2")]
+    for at, (_, width) in enumerate(columns):
+        layout += [(f"width{at}", ">i4"), (f"value{at}", f">i{width}")]
+    rows = np.empty(len(columns[0][0]), dtype=layout)
+    rows["fields"] = len(columns)
+    for at, (values, width) in enumerate(columns):
+        rows[f"width{at}"] = width
+        rows[f"value{at}"] = values
+    with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN (FORMAT binary)".encode()) as copy:
+        copy.write(_HEADER + rows.tobytes() + _TRAILER)
+
+
 def copy_rows(connection: Connection, target: str, rows: Iterable[Sequence[bytes]]) -> None:
     """Write rows of encoded fields into ``target``, a table with its columns."""
     with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN (FORMAT binary)".encode()) as copy:
@@ -87,8 +103,8 @@ def copy_rows(connection: Connection, target: str, rows: Iterable[Sequence[bytes
         for row in rows:
             held.append(_fields(len(row)))
             held.extend(row)
-            size += sum(map(len, row))
-            if size > _CHUNK:
+            size += 1
+            if size == _CHUNK:
                 copy.write(b"".join(held))
                 held, size = [], 0
         copy.write(b"".join([*held, _TRAILER]))

@@ -12,7 +12,7 @@ from ir.analysis import Analyzer, document_terms
 from ir.store.bm25 import rounded_lengths
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
-from ir.store.postgres.copying import big, copy_rows, integers, lexemes, small
+from ir.store.postgres.copying import big, copy_rows, copy_table, integers, lexemes
 from ir.store.postgres.state import State
 
 __all__ = ["clear_lexical", "forget_records", "index_records"]
@@ -63,7 +63,8 @@ def index_records(connection: Connection, state: State, analyzer: Analyzer) -> N
 
 
 def _terms(analyzer: Analyzer, words: str, metadata: dict[str, Any]) -> list[str]:
-    return [codec.packed(term) for term in document_terms(analyzer, words, metadata)]
+    terms = document_terms(analyzer, words, metadata)
+    return terms if codec.is_plain("".join(terms)) else [codec.packed(term) for term in terms]
 
 
 def _unknown(connection: Connection, state: State) -> Iterator[list[tuple[int, str, str]]]:
@@ -97,11 +98,8 @@ class _Postings:
         rows = ((big(number), big(size), integers(self._of(counts))) for number, size, counts in counted)
         copy_rows(connection, "documents (number, length, terms)", rows)
         table = self._table(counted)
-        copy_rows(
-            connection,
-            "postings (term, number, count, length)",
-            ((small(term), big(number), small(count), small(size)) for term, number, count, size in table.tolist()),
-        )
+        columns = [(table[:, 0], 4), (table[:, 1], 8), (table[:, 2], 4), (table[:, 3], 4)]
+        copy_table(connection, "postings (term, number, count, length)", columns)
         terms, times = np.unique(table[:, 0], return_counts=True)
         _count(connection, dict(zip(terms.tolist(), times.tolist(), strict=True)))
 

@@ -15,7 +15,7 @@ from ir.store.postgres.state import State
 __all__ = ["Scoring", "TextSearch", "scoring_for"]
 
 _BM25 = """
-SELECT p.number, sum(q.weight * p.count / (p.count + {fixed} + {slope} * p.length)) AS score
+SELECT p.number, sum(q.weight * p.count / (p.count + {fixed}::float8 + {slope}::float8 * p.length)) AS score
 FROM unnest(%s::int[], %s::float8[]) AS q (term, weight) JOIN postings p ON p.term = q.term {which}
 GROUP BY p.number
 """

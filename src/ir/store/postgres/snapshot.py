@@ -95,9 +95,9 @@ class PostgresSnapshot:
         if where.everything:
             return self._ranked(scores.text, scores.parameters, limit)
         passing = self._passing(where)
-        if passing.selective or self._state.lexical == "tsvector":
+        if passing.selective:
             allowed = passing.condition
-            text = f"SELECT s.* FROM ({scores.text}) AS s JOIN records USING (number) WHERE {allowed.text}"
+            text = f"SELECT s.* FROM ({scores.text}) AS s WHERE {allowed.text}"
             return self._ranked(text, (*scores.parameters, *allowed.parameters), limit)
         return self._ranked_then_filtered(scores, limit, passing)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ir.base import Record
 from ir.errors import InvalidInput
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
-from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, text, vector
+from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, text, vectors
 
 __all__ = ["all_records", "check_vectors", "digest", "erase_records", "insert_records", "read_record"]
 
@@ -50,19 +50,20 @@ def insert_records(connection: Connection, records: Sequence[Record], first: int
         copy_rows(connection, _TARGET, _encoded(part, first + start, half=half))
 
 
-def _encoded(records: Iterable[Record], first: int, *, half: bool) -> Iterator[tuple[bytes, ...]]:
-    for number, record in enumerate(records, start=first):
+def _encoded(records: Sequence[Record], first: int, *, half: bool) -> Iterator[tuple[bytes, ...]]:
+    rows = vectors(np.stack([record.vector for record in records]), half=half)
+    for number, (record, vector) in enumerate(zip(records, rows, strict=True), start=first):
         metadata = codec.dumps(record.metadata)
         yield (
             big(number),
             big(record.surface_index),
-            text(codec.packed(record.id)),
-            text(codec.packed(record.artifact_id)),
-            text(codec.packed(record.surface_kind)),
+            text(record.id),
+            text(record.artifact_id),
+            text(record.surface_kind),
             json_binary(metadata),
             NULL if codec.is_kept(record.metadata) else text(metadata),
-            vector(record.vector, half=half),
-            text(codec.packed(record.text)),
+            vector,
+            text(record.text),
         )
 
 

@@ -23,7 +23,13 @@ __all__ = ["Writing"]
 _HELD = 5000
 #: A transaction that changes more than this, and more than a fifth of the corpus, leaves statistics behind.
 _MANY = 5000
+#: A row has to fit on a page; vectors of more bytes are kept beside the table.
+_MOST_IN_ROW = 7000
 
+#: The index over metadata takes entries in bulk from a long list of pending ones, which is emptied after the commit.
+_LOCK = """
+SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0)), set_config('gin_pending_list_limit', '1048576', true)
+"""
 _HOLDER = """
 SELECT coalesce(nullif(a.application_name, ''), 'session ' || a.pid), a.usename, host(a.client_addr)
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -49,9 +55,7 @@ class Writing:
     def begin(cls, connection: Connection, address: Address, patience: float) -> Writing:
         """Begin, once no other session writes the corpus; ``CorpusBusy`` names the one that does."""
         connection.execute("BEGIN")
-        row = connection.execute(
-            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", (address.schema,)
-        ).fetchone()
+        row = connection.execute(_LOCK, (address.schema,)).fetchone()
         if not (row and row[0]):
             cls._wait(connection, address, patience)
         return cls(connection, address)
@@ -83,16 +87,24 @@ class Writing:
         latest = list({record.id: record for record in records}.values())
         if self.state.records:
             self.erase([record.id for record in latest])
-        if not self.state.records and not self.state.analyzer and self.address.vectors == "half":
-            self.connection.execute("ALTER TABLE records ALTER COLUMN vector TYPE halfvec")
-            self.state.vector_type = "halfvec"
-            check_vectors(records, half=True)
+        self._prepare(latest)
         insert_records(self.connection, latest, self.state.last_number + 1, half=self.state.half)
         self.state.last_number += len(latest)
         self.state.records += len(latest)
         self.state.dim = len(latest[0].vector)
         self.moved += len(latest)
         self.writes += 1
+
+    def _prepare(self, records: Sequence[Record]) -> None:
+        """Fit the column to the vectors that come first; later it stays as it is."""
+        dim = len(records[0].vector)
+        if not self.state.records and not self.state.analyzer and self.address.vectors == "half":
+            self.connection.execute("ALTER TABLE records ALTER COLUMN vector TYPE halfvec")
+            self.connection.execute("ALTER TABLE records ALTER COLUMN vector SET STORAGE PLAIN")
+            self.state.vector_type = "halfvec"
+            check_vectors(records, half=True)
+        if dim != self.state.dim and dim * (2 if self.state.half else 4) > _MOST_IN_ROW:
+            self.connection.execute("ALTER TABLE records ALTER COLUMN vector SET STORAGE EXTERNAL")
 
     def erase(self, record_ids: Sequence[str]) -> None:
         numbers = erase_records(self.connection, record_ids)

@@ -25,7 +25,9 @@ CREATE TABLE records (
     vector vector NOT NULL,
     text text NOT NULL
 );
-ALTER TABLE records ALTER COLUMN text SET STORAGE EXTERNAL;
+-- A scan of vectors that lie in the rows is several times as fast as one that looks each of them up elsewhere.
+ALTER TABLE records ALTER COLUMN vector SET STORAGE PLAIN, ALTER COLUMN text SET STORAGE EXTERNAL;
+ALTER TABLE records SET (toast_tuple_target = 4080);
 CREATE UNIQUE INDEX records_id ON records (md5(id));
 CREATE INDEX records_kind ON records (kind);
 CREATE INDEX records_metadata ON records USING gin (metadata jsonb_path_ops);
