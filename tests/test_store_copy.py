@@ -45,10 +45,22 @@ def milvus(folder: Path) -> Any:
     return MilvusStore(f"milvus+lite:{folder}/corpora.db?corpus=copy")
 
 
+def postgres(folder: Path) -> Any:
+    pytest.importorskip("psycopg")
+    from ir.testing.postgres_server import PostgresServer
+
+    if not PostgresServer.available():
+        pytest.skip("no PostgreSQL server can be started here")
+    from tests.store.postgres.fixtures import new_corpus_url
+
+    return CorpusStore.open(new_corpus_url())
+
+
 MAKERS: dict[str, Callable[[Path], Any]] = {
     "memory": lambda folder: CorpusStore.memory(),
     "local": lambda folder: LocalStore(folder / "corpus"),
     "milvus": milvus,
+    "postgres": postgres,
 }
 
 
@@ -68,6 +80,16 @@ def test_between_any_two(tmp_path: Path, start: str, to: str) -> None:
         assert target.get_links("a1") == {"ref": ["a2", ["other", "x"]]}
         assert found(target, "das Haus 3", "german") == found(source, "das Haus 3", "german")
         assert len(found(target, "das Haus", "german")) == 25
+
+
+def test_to_half_precision(tmp_path: Path) -> None:
+    postgres(tmp_path).close()  # leaves the test if there is no server
+    from tests.store.postgres.fixtures import new_corpus_url
+
+    with CorpusStore.open(new_corpus_url(vectors="half")) as target:
+        source = filled(CorpusStore.memory())
+        assert copy_store(source, target).exact is False
+        assert sorted(target.record_ids()) == sorted(source.record_ids())
 
 
 class Stopping:
