@@ -49,7 +49,7 @@ def test_equal_content_has_an_equal_signal_in_any_key_order(raw: object) -> None
         (np.array([1.0]), np.array([2.0])),
         ({"a": b"x"}, {"a": b"y"}),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_different_content_has_a_different_signal(one: object, other: object) -> None:
     assert content_hash_signal("a", one) != content_hash_signal("a", other)
