@@ -68,8 +68,9 @@ _KNOWN: dict[str, Operation] = {}
 
 #: The modules of this package that define operations.
 _MODULES = (
-    *("building", "searching", "corpora", "registering", "transfer", "watching", "doctor", "settings"),
+    *("building", "searching", "corpora", "registering", "transfer", "storing", "watching", "doctor", "settings"),
     *("discovering", "evaluating", "casewriting", "selecting", "calibrating", "comparing", "graphing", "maintaining"),
+    "models",
 )
 
 

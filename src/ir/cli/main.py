@@ -31,6 +31,7 @@ COMMANDS = {
     "rm": "corpora",
     "export": "transfer",
     "import": "transfer",
+    "store": "store",
     "maintain": "maintain",
     "coverage": "maintain",
     "graph": "graph",
@@ -42,6 +43,7 @@ COMMANDS = {
     "compare": "evaluate",
     "doctor": "upkeep",
     "config": "upkeep",
+    "models": "models",
 }
 
 _HELP = """Find the relevant things in a folder, a code base, or any corpus.
