@@ -21,12 +21,14 @@ __all__ = [
     "KINDS",
     "PRESETS",
     "get",
+    "keep_at",
     "register",
     "registered",
     "retriever_for",
     "retrievers",
     "source_for",
     "source_from_entry",
+    "store_of",
     "unregister",
 ]
 
@@ -63,15 +65,23 @@ _PATHS = frozenset({"root", "path", "manifest", "projects_root", "roots", "tools
 
 
 def register(
-    name: str, kind: str, *, embedder: str = "default", strategy: str | Mapping[str, Any] | None = None, **params: Any
+    name: str,
+    kind: str,
+    *,
+    embedder: str = "default",
+    strategy: str | Mapping[str, Any] | None = None,
+    store: str | None = None,
+    **params: Any,
 ) -> dict[str, Any]:
     """Register a corpus under ``name``, in place of one that was; the entry that was written.
 
+    ``store`` is the address of a server that keeps the corpus; without one it is kept on this machine.
     ``strategy`` is a name or a mapping such as ``{"type": "Chunked", "chunk_size": 800}``. The parameters are those
     of the source's constructor, in JSON's types; a relative path is kept as an absolute one.
     """
     given = {key: _absolute(value) if key in _PATHS else value for key, value in params.items() if value is not None}
-    entry = _checked(name, {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given})
+    asked = {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given, "store": store}
+    entry = _checked(name, asked)
     _change(lambda entries: entries.__setitem__(name, entry))
     return entry
 
@@ -92,6 +102,22 @@ def unregister(name: str) -> bool:
     if name in _load():
         _change(lambda entries: found.append(entries.pop(name, None)))
     return any(entry is not None for entry in found)
+
+
+def store_of(name: str) -> str | None:
+    """The address of the server that keeps a corpus; ``None`` for one that is kept on this machine."""
+    address = (get(name) or {}).get("store")
+    return str(address) if address else None
+
+
+def keep_at(name: str, address: str | None) -> dict[str, Any]:
+    """Change where a registered or preset corpus is kept, not what is kept there already; its entry."""
+    entry = get(name) or ({"kind": name} if name in PRESETS else None)
+    if entry is None:
+        raise _unknown(name)
+    checked = _checked(name, {**entry, "store": address})
+    _change(lambda entries: entries.__setitem__(name, checked))
+    return checked
 
 
 def source_from_entry(name: str, entry: Mapping[str, Any]) -> CorpusSource:
@@ -115,9 +141,13 @@ def source_for(name: str) -> CorpusSource:
         return source_from_entry(name, entries[name])
     if name in PRESETS:
         return source_from_entry(name, {"kind": name})
-    near = get_close_matches(name, [*entries, *PRESETS], n=1)
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> CorpusNotBuilt:
+    near = get_close_matches(name, [*_load(), *PRESETS], n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
-    raise CorpusNotBuilt(
+    return CorpusNotBuilt(
         f"No corpus named {name!r} is registered.",
         remedy=f"{hint}Register it with: ir register {name} KIND; `ir ls` lists those that are.",
     )
@@ -178,9 +208,28 @@ def _checked(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
         strategy_from_spec(strategy)
     checked = {"kind": kind, "embedder": embedder, "strategy": strategy, "params": params}
+    if entry.get("store"):
+        checked["store"] = _checked_store(name, entry["store"])
     for label, value in (*params.items(), ("strategy", strategy)):
         _check_json(label, value)
     return checked
+
+
+def _checked_store(name: str, address: Any) -> str:
+    """A server's address with the corpus in it, fit to be written down."""
+    from ir.store.opening import for_corpus, names_server, without_password
+
+    if not isinstance(address, str) or not names_server(address):
+        raise InvalidInput(
+            f"A corpus is kept at a server's address such as postgresql://host/database, not {address!r}.",
+            remedy="Leave the store out to keep it on this machine.",
+        )
+    if without_password(address) != address:
+        raise InvalidInput(
+            f"The address {without_password(address)} was given with a password, which would be written down.",
+            remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+        )
+    return for_corpus(address, name)
 
 
 def _absolute(value: Any) -> Any:

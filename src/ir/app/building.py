@@ -10,11 +10,12 @@ from ir.app.context import Context
 from ir.app.embedders import embedder_for
 from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
+from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.index import BuildReport, Corpus
     from ir.sources import CorpusSource
-    from ir.store import LocalStore
+    from ir.store import CorpusStore
 
 __all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_of"]
 
@@ -23,6 +24,7 @@ __all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_o
 class BuildRequest(Value):
     """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay. With ``links``,
     what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it.
+    ``store`` is the address of a server to keep the corpus at from now on, or ``"local"`` for this machine.
     ``ray`` is the address of a Ray cluster to take artifacts apart and embed them on."""
 
     target: str
@@ -31,6 +33,7 @@ class BuildRequest(Value):
     dry_run: bool = False
     links: bool = False
     ray: str | None = None
+    store: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,13 @@ class BuildResponse(Value):
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     target = resolve(request.target)
     source = target.source(ctx.settings)
+    if request.store is not None:
+        if request.dry_run:
+            raise InvalidInput(
+                "A dry run changes nothing, so it cannot change where a corpus is kept.",
+                remedy="Leave out --dry-run or --store.",
+            )
+        target.keep_at(None if request.store == "local" else request.store, ctx.settings)
     embedder = embedder_for(target, request.embedder, ctx)
     if request.dry_run:
         return _preview(target, source, embedder, ctx, prune=request.prune)
@@ -110,7 +120,7 @@ def _builder(ray: str | None) -> Callable[..., Corpus]:
     return partial(build_on_ray, address=ray)
 
 
-def _language(store: LocalStore, ctx: Context) -> str | None:
+def _language(store: CorpusStore, ctx: Context) -> str | None:
     """The language of a new corpus; one that exists keeps its own."""
     return None if store.exists() else str(ctx.settings["language"])
 

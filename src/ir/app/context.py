@@ -10,7 +10,7 @@ from ir.config import Settings
 
 if TYPE_CHECKING:
     from ir.index import Corpus
-    from ir.store import LocalStore
+    from ir.store import CorpusStore
 
 __all__ = ["Context"]
 
@@ -23,11 +23,18 @@ class Context:
     progress: Callable[[Any], None] = field(default=lambda step: None)
     note: Callable[[str], None] = field(default=lambda sentence: None)
 
-    def store(self, name: str) -> LocalStore:
+    def store(self, name: str) -> CorpusStore:
         """The store of a named corpus, for writing: it waits for another writer as long as the user has set."""
         from ir.config import corpus_dir
-        from ir.store import LocalStore
+        from ir.registry import store_of
+        from ir.store import CorpusStore, LocalStore
 
+        address = store_of(name)
+        if address is not None:
+            store = CorpusStore.open(address)
+            if hasattr(store, "lock_timeout"):
+                store.lock_timeout = self.settings["lock_timeout_s"]
+            return store
         return LocalStore(corpus_dir(name), lock_timeout=self.settings["lock_timeout_s"])
 
     def open(self, name: str, *, embedder: Any = None) -> Corpus:

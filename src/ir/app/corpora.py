@@ -87,7 +87,7 @@ class InfoResponse(Value):
 @operation("info", summary="Show what a corpus holds and what it was made from", read_only=True)
 def info(request: InfoRequest, ctx: Context) -> InfoResponse:
     from ir.index import open_store
-    from ir.registry import registered
+    from ir.registry import registered, store_of
 
     target = resolve(request.target)
     entry = registered().get(target.name, {})
@@ -103,7 +103,7 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
         return InfoResponse(
             target.name,
             built=True,
-            path=str(corpus_dir(target.name)),
+            path=store_of(target.name) or str(corpus_dir(target.name)),
             bytes=disk_bytes(corpus_dir(target.name)),
             artifacts=len(store.ledger_fields("artifact_id")),
             records=len(snapshot),
@@ -125,12 +125,12 @@ def _summary(name: str, entry: Mapping[str, Any] | None) -> CorpusSummary:
     given = params.get(PATH_PARAMETERS.get(str(kind), ""))
     origin = ", ".join(map(str, given)) if isinstance(given, list) else _text(given)
     about: dict[str, Any] = {"kind": kind, "origin": origin or kind}
-    if not is_built(name):
-        return CorpusSummary(name, built=False, state="not built", embedder=entry.get("embedder"), **about)
     size = disk_bytes(corpus_dir(name))
     try:
         from ir.index import open_store
 
+        if not is_built(name):
+            return CorpusSummary(name, built=False, state="not built", embedder=entry.get("embedder"), **about)
         with open_store(name) as store:
             return CorpusSummary(
                 name,

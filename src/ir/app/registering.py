@@ -11,7 +11,7 @@ from typing import Any
 from ir.app.context import Context
 from ir.app.corpora import disk_bytes
 from ir.app.operation import Value, operation
-from ir.app.targets import PATH_PARAMETERS, is_built, known_names, resolve
+from ir.app.targets import PATH_PARAMETERS, known_names, on_disk, resolve
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput, StoreUnwritable
 from ir.options import choice
@@ -21,13 +21,15 @@ __all__ = ["RegisterRequest", "RegisterResponse", "RemoveRequest", "RemoveRespon
 
 @dataclass(frozen=True)
 class RegisterRequest(Value):
-    """``path`` is the folder of kinds that are made from one; ``params`` are the kind's other parameters."""
+    """``path`` is the folder of kinds that are made from one; ``params`` are the kind's other parameters; ``store``
+    is the address of a server to keep the corpus at."""
 
     name: str
     kind: str = "files"
     path: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     embedder: str | None = None
+    store: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
     if request.kind == "files" and "pattern" not in params:
         params.setdefault("all_text", True)  # what `ir search PATH` takes
     replaced = request.name in registered()
-    entry = enter(request.name, request.kind, embedder=request.embedder or "default", **params)
+    entry = enter(request.name, request.kind, embedder=request.embedder or "default", store=request.store, **params)
     return RegisterResponse(request.name, entry, replaced)
 
 
@@ -77,10 +79,10 @@ class RemoveResponse(Value):
 
 @operation("rm", summary="Remove a corpus: its index and its registration")
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
-    from ir.registry import registered, unregister
+    from ir.registry import registered, store_of, unregister
 
     name = request.corpus if request.corpus in known_names() else resolve(request.corpus).name
-    entered, built = name in registered(), is_built(name)
+    entered, built = name in registered(), on_disk(name)
     if not entered and not built:
         raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")
     folder = corpus_dir(name)
@@ -89,7 +91,10 @@ def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
         if built:
             _delete(name, folder)
         if entered:
+            address = store_of(name)
             unregister(name)
+            if address is not None:
+                ctx.note(f"what is kept at {address} stays there, for all others who use it")
     return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
 
 

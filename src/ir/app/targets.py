@@ -15,7 +15,16 @@ from ir.errors import CorpusNotBuilt, InvalidInput
 if TYPE_CHECKING:
     from ir.sources import CorpusSource
 
-__all__ = ["PATH_PARAMETERS", "Target", "built_corpora", "is_built", "known_names", "name_for_path", "resolve"]
+__all__ = [
+    "PATH_PARAMETERS",
+    "Target",
+    "built_corpora",
+    "is_built",
+    "known_names",
+    "name_for_path",
+    "on_disk",
+    "resolve",
+]
 
 
 #: Under which name each kind of corpus takes the path it is made from.
@@ -60,7 +69,16 @@ class Target:
         params = self._params(settings)
         entry = registered().get(self.name, {})
         if (entry.get("embedder"), entry.get("params")) != (embedder, params):
-            register(self.name, "files", embedder=embedder, **params)
+            register(self.name, "files", embedder=embedder, store=entry.get("store"), **params)
+
+    def keep_at(self, address: str | None, settings: Mapping[str, Any]) -> None:
+        """Keep the corpus at a server's address from now on, or again on this machine."""
+        from ir.registry import get, keep_at, register
+
+        if self.path is not None and get(self.name) is None:
+            register(self.name, "files", store=address, **self._params(settings))
+        else:
+            keep_at(self.name, address)
 
     def _params(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"root": str(self.path), "all_text": True, "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
@@ -70,6 +88,15 @@ def resolve(word: str) -> Target:
     """The corpus or path that ``word`` names; a known corpus wins over a path unless the word looks like one."""
     if not word.strip():
         raise InvalidInput("The name of the corpus is empty.", remedy="Give a corpus name or a path.")
+    from ir.store.opening import names_server, without_password
+
+    if names_server(word):
+        if without_password(word) != word:
+            raise InvalidInput(
+                f"The address {without_password(word)} was given with a password, which others could see.",
+                remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+            )
+        return Target(word)
     looks_like_path = word.startswith((".", "~", "/")) or "/" in word or "\\" in word
     if not looks_like_path and word in known_names():
         return Target(word)
@@ -112,5 +139,17 @@ def built_corpora() -> list[str]:
 
 
 def is_built(name: str) -> bool:
-    """Whether the corpus has an index on disk."""
+    """Whether the corpus has an index, on this machine or on the server that keeps it."""
+    from ir.registry import store_of
+    from ir.store.opening import names_server, open_store
+
+    address = name if names_server(name) else store_of(name)
+    if address is None:
+        return on_disk(name)
+    with open_store(address) as store:
+        return "embedder_id" in store.get_config()
+
+
+def on_disk(name: str) -> bool:
+    """Whether this machine holds an index of the corpus."""
     return (corpus_dir(name) / "corpus.db").is_file()

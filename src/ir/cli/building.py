@@ -31,6 +31,12 @@ def build(
     links: Annotated[
         bool, typer.Option("--links", help="Also make links of the fields deps and parent; ir graph shows them.")
     ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store", metavar="ADDRESS", help="Keep it at postgresql://host/db or milvus://host from now on; or local."
+        ),
+    ] = None,
     ray: Annotated[
         str | None,
         typer.Option("--ray", metavar="ADDRESS", help="Work on the Ray cluster at host:port; local starts one here."),
@@ -45,7 +51,8 @@ def build(
     from ir.app.building import build as operation
     from ir.cli.session import perform
 
-    perform(operation, BuildRequest(target, embedder, not keep, dry_run, links, ray), show_build, as_json=as_json)
+    request = BuildRequest(target, embedder, not keep, dry_run, links, ray, store)
+    perform(operation, request, show_build, as_json=as_json)
 
 
 def watch(

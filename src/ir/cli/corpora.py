@@ -58,6 +58,10 @@ def register_corpus(
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the kind. Repeatable."),
     ] = None,
     embedder: Embedder = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="ADDRESS", help="A server that keeps it, such as postgresql://host/db."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Give a corpus a name, so that ir build NAME makes it."""
@@ -65,7 +69,7 @@ def register_corpus(
     from ir.app.registering import register as operation
     from ir.cli.session import perform
 
-    request = RegisterRequest(name, kind, path, _parameters(param or []), embedder)
+    request = RegisterRequest(name, kind, path, _parameters(param or []), embedder, store)
     perform(operation, request, show_registered, as_json=as_json)
 
 

@@ -12,7 +12,7 @@ from ir.index.corpus import Corpus
 from ir.index.embedder import embedder_for
 
 if TYPE_CHECKING:
-    from ir.store.local import LocalStore
+    from ir.store import CorpusStore
 
 __all__ = ["build_corpus", "open_corpus", "open_store"]
 
@@ -39,10 +39,18 @@ def open_corpus(name: str | os.PathLike[str], *, embedder: Any = None) -> Corpus
     return Corpus(str(config.get("name") or os.fspath(name)), store, chosen, chosen.id)
 
 
-def open_store(name: str | os.PathLike[str]) -> LocalStore:
-    """The store of a built corpus, without its embedder."""
+def open_store(name: str | os.PathLike[str]) -> CorpusStore:
+    """The store of a built corpus, without its embedder; ``name`` may also be a server's address."""
+    from ir.registry import store_of
     from ir.store.local import LocalStore
+    from ir.store.opening import names_server
+    from ir.store.opening import open_store as open_address
 
+    if isinstance(name, str):
+        address = name if names_server(name) else store_of(name)
+        if address is not None:
+            store: CorpusStore = open_address(address)
+            return store
     return LocalStore(corpus_folder(name))
 
 
@@ -69,4 +77,7 @@ def build_corpus(name: str, **kwargs: Any) -> Corpus:
 
 
 def _not_built(word: str) -> CorpusNotBuilt:
+    from ir.store.opening import without_password
+
+    word = without_password(word)
     return CorpusNotBuilt(f"The corpus {word!r} has not been built.", remedy=f"Build it with: ir build {word}")

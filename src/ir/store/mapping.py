@@ -89,6 +89,10 @@ class CorpusStore:
         store: CorpusStore = open_store(address)
         return store
 
+    def exists(self) -> bool:
+        """Whether anything was ever written here."""
+        return len(self) > 0 or bool(self.get_config())
+
     # -- opening and closing ---------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -185,6 +189,10 @@ class CorpusStore:
     def ledger_items(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The ledger's ``(key, entry)`` pairs as of now; the ledger may change meanwhile."""
         return iter(self._read_all("ledger"))
+
+    def ledger_fields(self, *names: str) -> list[tuple[Any, ...]]:
+        """The named fields of every ledger entry, without the rest of it."""
+        return [tuple(entry.get(name) for name in names) for _, entry in self.ledger_items()]
 
     def get_links(self, artifact_id: str) -> dict[str, list[Any]]:
         """The edges out of an artifact, by type; empty if it has none."""

@@ -9,7 +9,7 @@ from typing import Any
 from ir.config import corpus_dir
 from ir.errors import InvalidInput
 
-__all__ = ["ENGINES", "names_server", "open_store", "without_password"]
+__all__ = ["ENGINES", "for_corpus", "names_server", "open_store", "without_password"]
 
 #: The engine of each scheme of a server: its module and its class, which is made from the address alone.
 ENGINES: dict[str, tuple[str, str]] = {
@@ -43,7 +43,23 @@ def names_server(address: str) -> bool:
     >>> names_server("postgresql://db/wiki/notes"), names_server("./notes"), names_server("local:notes")
     (True, False, False)
     """
-    return scheme_of(address) in ENGINES
+    match = _SCHEME.match(address)
+    return match is not None and match[1].lower() in ENGINES
+
+
+def for_corpus(address: str, name: str) -> str:
+    """A server's address that names a corpus: the one it names already, else ``name``.
+
+    >>> for_corpus("postgresql://db/wiki", "notes"), for_corpus("postgresql://db/wiki/mail", "notes")
+    ('postgresql://db/wiki?corpus=notes', 'postgresql://db/wiki/mail')
+    """
+    from urllib.parse import parse_qsl, quote, urlsplit
+
+    parts = urlsplit(address)
+    in_path = "://" in address and "/" in parts.path.strip("/")
+    if in_path or any(key == "corpus" for key, _ in parse_qsl(parts.query)):
+        return address
+    return f"{address}{'&' if parts.query else '?'}corpus={quote(name, safe='')}"
 
 
 def engine_of(scheme: str | None) -> Any:
