@@ -65,6 +65,12 @@ class PostgresServer:
         command = ["initdb", "-D", str(self.data), "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-A", "trust"]
         self._run([*command, "--no-sync", "--no-instructions"])
 
+    def follow(self, primary: PostgresServer) -> None:
+        """Become a copy of a running server that follows it and can be read."""
+        self._run(
+            ["pg_basebackup", "-h", str(primary.folder), "-U", "postgres", "-D", str(self.data), "-R", "-c", "fast"]
+        )
+
     def start(self) -> None:
         """Start, and wait until connections are taken."""
         deadline = time.monotonic() + _START_SECONDS
@@ -120,8 +126,10 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server(settings: Mapping[str, Any] | None = None) -> Iterator[PostgresServer]:
-    """A fresh server for the block; its folder is removed afterwards."""
+def running_server(
+    settings: Mapping[str, Any] | None = None, *, primary: PostgresServer | None = None
+) -> Iterator[PostgresServer]:
+    """A fresh server for the block, or one that follows ``primary``; its folder is removed afterwards."""
     # Not below pytest's folders, which only their owner may enter; a socket's path must be short, too.
     folder = Path(tempfile.mkdtemp(prefix="ir-pg-"))
     try:
@@ -129,7 +137,10 @@ def running_server(settings: Mapping[str, Any] | None = None) -> Iterator[Postgr
         if servant is not None:
             os.chown(folder, servant, -1)
         server = PostgresServer(folder, settings)
-        server.create()
+        if primary is None:
+            server.create()
+        else:
+            server.follow(primary)
         server.start()
         try:
             yield server

@@ -18,7 +18,7 @@ from ir.store import CorpusStore
 from ir.store.opening import without_password
 from ir.store.postgres import LATEST, Address, PostgresStore
 from ir.testing.made import EVERYTHING, found, made, unit
-from ir.testing.postgres_server import PostgresServer
+from ir.testing.postgres_server import PostgresServer, running_server
 
 SECRET = "correct-horse-battery"
 
@@ -110,7 +110,7 @@ def test_a_password_is_never_shown(url: str) -> None:
         f"postgresql://me:{SECRET}@h/x?pool=many",
         f"postgresql://me:{SECRET}@[h/x",
         f"postgresql://me:{SECRET}@h/x?lexical=magic",
-        f"postgresql://me:{SECRET}@h/x/" + "n" * 80,
+        f"postgresql://me:{SECRET}@h/x/a%00b",
     ],
 )
 def test_a_bad_address_is_refused_without_repeating_it(url: str) -> None:
@@ -327,6 +327,25 @@ def test_a_replica_is_read_once_it_has_what_was_written() -> None:
     assert "later8" in both.record_ids()
     for each in (store, copy, both):
         each.close()
+
+
+@pytest.mark.slow
+def test_a_real_replica(server: PostgresServer, database: str) -> None:
+    url = server.url(database, corpus="copied")
+    with CorpusStore.open(url) as store:
+        store.put_record(made("a", "red fox"))
+    with running_server(primary=server) as follower, CorpusStore.open(f"{url}&replica={follower.folder}") as both:
+        assert found(both, "fox") == ["a"]
+        both.put_records([made("b", "blue fox"), made("c", "hen")])
+        assert found(both, "fox") == ["a", "b"], "own writes are seen at once, wherever they are read"
+        with CorpusStore.open(follower.url(database, corpus="copied")) as alone:
+            deadline = time.monotonic() + 30
+            while len(alone) < 3:
+                assert time.monotonic() < deadline, "the replica does not follow"
+            assert found(alone, "fox") == ["a", "b"]
+            with pytest.raises(StoreUnwritable, match="the primary server for writing"):
+                alone.put_record(made("d"))
+        assert found(both, "hen") == ["c"]
 
 
 def test_a_search_through_the_public_door(corpus_url: str) -> None:

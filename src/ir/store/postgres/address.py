@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from ir.base import storage_key
 from ir.errors import InvalidInput
 from ir.options import choice
 
@@ -64,9 +65,9 @@ class Address:
         return made.with_replica(replica) if replica else made
 
     def __post_init__(self) -> None:
-        if not self.corpus.strip() or "\x00" in self.corpus or len(self.corpus.encode()) > _LONGEST_NAME:
+        if not self.corpus.strip() or not self.corpus.isprintable():
             raise InvalidInput(
-                f"A corpus in PostgreSQL needs a name of 1 to {_LONGEST_NAME} bytes, not {self.corpus!r}.",
+                f"A corpus in PostgreSQL needs a name that can be printed, not {self.corpus!r}.",
                 remedy="Name it at the end of the address: postgresql://host/database/NAME",
             )
         if self.lexical is not None:
@@ -85,8 +86,11 @@ class Address:
 
     @property
     def schema(self) -> str:
-        """The schema that holds the corpus."""
-        return f"ir_{self.corpus}"
+        """The schema that holds the corpus; a name that is too long for one ends in a hash of itself."""
+        name = self.corpus.encode()
+        if len(name) <= _LONGEST_NAME:
+            return f"ir_{self.corpus}"
+        return f"ir_{name[: _LONGEST_NAME - 13].decode(errors='ignore')}_{storage_key(self.corpus)[:12]}"
 
     @property
     def label(self) -> str:

@@ -22,10 +22,11 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True)
 class Passing:
-    """``count`` is not counted further than a little above :data:`FEW`."""
+    """``count`` is not counted further than a little above :data:`FEW`; ``listed`` are the numbers, if they are few."""
 
     condition: Condition
     count: int
+    listed: str | None = None
 
     @property
     def selective(self) -> bool:
@@ -74,7 +75,7 @@ def _listed(numbers: list[int]) -> Passing:
     """Records by their numbers: whoever asks with the same filter again need not read metadata again."""
     # As text, made once: encoding the numbers for each query would take longer than the query.
     written = "{" + ",".join(map(str, sorted(numbers))) + "}"
-    return Passing(Condition("number = ANY(%s::bigint[])", (written,)), max(len(numbers), 1))
+    return Passing(Condition("number = ANY(%s::bigint[])", (written,)), max(len(numbers), 1), written)
 
 
 def _by_reading(where: Where, connection: Connection) -> list[int]:
