@@ -1,0 +1,180 @@
+"""``python -m bench.embedding``: our embedders beside sentence-transformers, each in a fresh process of its own.
+
+1,000 texts of 120 words (``--texts`` for fewer) on the same number of threads. sentence-transformers runs on torch in
+an environment of its own, from the same files. Contestants take turns, so that a machine that slows down slows all of
+them; the best of the rounds counts. On a machine with other work, compare the texts per CPU second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import envs, texts
+from bench.report import Report, number
+
+PEER = "sentence-transformers"
+PEER_PACKAGES = ["torch==2.13.0", "sentence-transformers>=5"]
+OURS = ("minilm", "minilm-int8", "static")
+FIRST = "how do I change a bicycle chain"
+
+_OURS = """
+import json, sys, time
+began = time.perf_counter()
+from ir.embed import make_embedder
+name, rows, out = sys.argv[1:4]
+embedder, _ = make_embedder(name, cache=False)
+embedder([{first!r}], input_type="query")
+first = time.perf_counter() - began
+"""
+_THEIRS = """
+import json, sys, time
+began = time.perf_counter()
+import os, torch
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+from sentence_transformers import SentenceTransformer
+folder, rows, out = sys.argv[1:4]
+model = SentenceTransformer(folder, device="cpu")
+embedder = lambda texts: model.encode(texts, batch_size=int(sys.argv[4]), show_progress_bar=False)
+embedder([{first!r}])
+first = time.perf_counter() - began
+"""
+_REST = """
+import base64
+texts = json.load(open(rows, encoding="utf-8"))
+embedder(texts[:16])
+began, busy = time.perf_counter(), time.process_time()
+vectors = embedder(texts)
+seconds, busy = time.perf_counter() - began, time.process_time() - busy
+queries = []
+for text in texts[:20]:
+    began = time.perf_counter()
+    embedder([" ".join(text.split()[:8])])
+    queries.append(time.perf_counter() - began)
+sample = base64.b64encode(vectors[:64].astype("<f4").tobytes()).decode()
+json.dump({"first_s": first, "texts_s": len(texts) / seconds,
+           "texts_cpu_s": len(texts) / busy, "query_ms": sorted(queries)[10] * 1e3, "sample": sample},
+          open(out, "w"))
+"""
+
+
+def rows_of(count: int, words: int = 120) -> list[str]:
+    """``count`` real texts of exactly ``words`` words."""
+    held: list[str] = []
+    rows: list[str] = []
+    for _, text in texts.documents():
+        held += text.split()
+        while len(held) >= words:
+            rows.append(" ".join(held[:words]))
+            del held[:words]
+        if len(rows) > 40 * count:
+            break
+    return rows[:: max(1, len(rows) // count)][:count]
+
+
+def ask(python: Path | str, code: str, arguments: list[str], threads: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        kept = {name: value for name, value in os.environ.items() if name == "IR_CACHE_DIR"}
+        environment = envs.clean_environment(**kept, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
+        environment["IR_THREADS"] = str(threads)
+        command = [str(python), "-c", code.format(first=FIRST) + _REST, arguments[0], arguments[1], str(out)]
+        done = subprocess.run([*command, *arguments[2:]], env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise envs.Unavailable(done.stderr.strip().splitlines()[-1])
+        found: dict[str, Any] = json.loads(out.read_text())
+        return found
+
+
+def better(held: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
+    if held is None:
+        return new
+    lowest = {name: min(held[name], new[name]) for name in ("first_s", "query_ms")}
+    highest = {name: max(held[name], new[name]) for name in ("texts_s", "texts_cpu_s")}
+    return {**new, **lowest, **highest}
+
+
+def cosine(first: str, second: str) -> tuple[float, float]:
+    """The mean and the least cosine of two samples of unit vectors."""
+    import numpy as np
+
+    left, right = (np.frombuffer(base64.b64decode(sample), "<f4").reshape(64, -1) for sample in (first, second))
+    each = (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
+    return float(each.mean()), float(each.min())
+
+
+def measure(count: int, rounds: int, threads: int) -> dict[str, dict[str, Any]]:
+    from ir.embed import model_dir
+
+    contestants: dict[str, tuple[Path | str, str, list[str]]] = {name: (sys.executable, _OURS, [name]) for name in OURS}
+    envs.REQUIRES.setdefault(PEER, PEER_PACKAGES)
+    try:
+        peer = envs.python_of(PEER)
+        for batch in ("8", "32"):
+            contestants[f"{PEER}, batch {batch}"] = (peer, _THEIRS, [str(model_dir("minilm")), batch])
+    except envs.Unavailable as why:
+        print(f"  without {PEER}: {why}", file=sys.stderr)
+    found: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "texts.json"
+        path.write_text(json.dumps(rows_of(count)), encoding="utf-8")
+        for turn in range(rounds):
+            for name, (python, code, arguments) in contestants.items():
+                given = [arguments[0], str(path), *arguments[1:]]
+                found[name] = better(found.get(name), ask(python, code, given, threads))
+                print(f"  round {turn + 1}, {name}: {found[name]['texts_s']:.1f} texts/s", file=sys.stderr, flush=True)
+    return found
+
+
+def report(found: dict[str, dict[str, Any]], count: int, threads: int) -> Report:
+    made = Report("embedding", quick=False)
+    peers = {name: row for name, row in found.items() if name.startswith(PEER)}
+    best = max((row["texts_s"] for row in peers.values()), default=None)
+    reference = next((row["sample"] for row in peers.values()), None)
+    title = f"{count:,} texts of 120 words, {threads} threads"
+    table = made.table(
+        title,
+        "embedder",
+        "texts/s",
+        "texts per CPU second",
+        "load and first query, s",
+        "one query, ms",
+        "cosine mean / min",
+    )
+    for name, row in found.items():
+        near = "–"
+        if reference is not None and name != "static":
+            near = " / ".join(f"{value:.4f}" for value in cosine(row["sample"], reference))
+        rates = [number(row["texts_s"]), number(row["texts_cpu_s"])]
+        table.rows.append([name, *rates, f"{row['first_s']:.2f}", number(row["query_ms"]), near])
+    for name, limit in (("minilm", 1.25), ("minilm-int8", 2.3)):
+        ratio = None if best is None else found[name]["texts_s"] / best
+        made.check(f"{name} against {PEER} at its better batch size", ratio, limit)
+        made.check(f"{name}: load and first query", found[name]["first_s"], 0.6, "s", at_least=False)
+    made.check("static, texts a second on one thread", found["static"]["texts_s"], 2500, "/s")
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.embedding", description=__doc__)
+    parser.add_argument("--texts", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    found = measure(given.texts, given.rounds, given.threads)
+    made = report(found, given.texts, given.threads)
+    made.note(f"Texts: {texts.origin()}.")
+    print(made.markdown())
+    made.save()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
