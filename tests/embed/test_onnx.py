@@ -113,6 +113,19 @@ def test_a_model_of_the_hub_is_found_where_it_was_pulled_to(tmp_path: Path) -> N
     assert embedder(["tea"]).shape == (1, 4)
 
 
+def test_int8_is_asked_for_by_the_end_of_the_name_unless_a_model_is_called_so(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "bert")
+    whole, whole_id = make_embedder(f"{folder}-int8", cache=False)
+    exact, exact_id = make_embedder(str(folder), cache=False)
+    assert (whole_id, exact_id) == ("bert-int8", "bert")
+    assert 0 < np.abs(whole(["tea"]) - exact(["tea"])).max() < 0.2
+    tiny_copy(folder, tmp_path / "bert-int8")
+    named, _ = make_embedder(str(tmp_path / "bert-int8"), cache=False)
+    np.testing.assert_array_equal(named(["tea"]), exact(["tea"]))
+    with pytest.raises(EmbedderError, match="is an ONNX file and is run as it is"):
+        make_embedder(f"{folder_with(tmp_path)}-int8")
+
+
 def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:
     first = OnnxEmbedder(folder_with(tmp_path), "m").fingerprint
     moved = tiny_copy(tmp_path / "lookup", tmp_path / "elsewhere")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ir.embed.models import unavailable
+from ir.embed.models import DEFAULT_MODEL, unavailable
 from ir.errors import EmbedderError
 from ir.models.encoder import open_encoder
 from ir.models.places import find_folder
@@ -108,10 +108,11 @@ class _Dense:
 
 def load(name: str) -> OnnxEmbedder | None:
     """The embedder of a model that was pulled, or of a folder; ``None`` for a name of another kind."""
-    base = name.removesuffix(_INT8)
+    whole = name if name != f"{DEFAULT_MODEL}{_INT8}" and find_folder(name) else ""  # a model may itself be called so
+    base = whole or name.removesuffix(_INT8)
     path = find_folder(base)
     if path is None:
-        if base == "minilm" or "/" in base:
+        if base == DEFAULT_MODEL or "/" in base:
             raise unavailable(name)
         return None
     return _opened(str(path), _identity(base, path), name != base)
