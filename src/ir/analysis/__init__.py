@@ -5,15 +5,18 @@ the term that is searched for. Plain words become stems, stop words nothing, ide
 """
 
 from ir.analysis.analyzer import Analyzer, Token, analyzer_for, document_terms, query_terms
+from ir.analysis.detect import AUTO, detect_language
 from ir.analysis.languages import LANGUAGES
 from ir.analysis.snippets import Snippet, highlights, snippet
 
 __all__ = [
+    "AUTO",
     "LANGUAGES",
     "Analyzer",
     "Snippet",
     "Token",
     "analyzer_for",
+    "detect_language",
     "document_terms",
     "highlights",
     "query_terms",

@@ -7,9 +7,9 @@ from typing import Any
 
 from ir.options import choice
 
-__all__ = ["LANGUAGES", "stemmer_for"]
+__all__ = ["LANGUAGES", "WITH_STOP_WORDS", "stemmer_for"]
 
-_WITH_STOP_WORDS = (
+WITH_STOP_WORDS = (
     "danish",
     "dutch",
     "english",
@@ -34,7 +34,7 @@ _MORE_ENGLISH = """
 _STEMS_ONLY = ("arabic", "greek", "romanian", "tamil", "turkish")
 
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
-LANGUAGES: tuple[str, ...] = (*sorted((*_WITH_STOP_WORDS, *_STEMS_ONLY)), "none")
+LANGUAGES: tuple[str, ...] = (*sorted((*WITH_STOP_WORDS, *_STEMS_ONLY)), "none")
 
 #: A lower-cased word to its stem, or to nothing if it is a stop word.
 Stemmer = Callable[[str], "list[str]"]
@@ -48,7 +48,7 @@ def stemmer_for(language: str, *, stop_words: bool) -> Stemmer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     builder: Any = TextAnalyzerBuilder(Tokenizer.raw())
-    if stop_words and language in _WITH_STOP_WORDS:
+    if stop_words and language in WITH_STOP_WORDS:
         builder = builder.filter(Filter.stopword(language))
         if language == "english":
             builder = builder.filter(Filter.custom_stopword(_MORE_ENGLISH.split()))

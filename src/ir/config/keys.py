@@ -85,7 +85,12 @@ KEYS: tuple[Key, ...] = (
     Key("mode", str, "hybrid", "How commands search unless told otherwise.", choices=MODES),
     Key("fusion", str, DFLT_FUSION, "How the two channels of a hybrid search are combined.", choices=FUSIONS),
     Key("k", int, 10, "How many results a search shows.", low=1, high=10_000),
-    Key("language", str, "english", "The language whose stop words and word stems a new corpus is indexed by."),
+    Key(
+        "language",
+        str,
+        "auto",
+        "The language whose stop words and word stems a new corpus is indexed by; 'auto' tells it from the texts.",
+    ),
     Key("store", str, "local", "Where corpora are kept.", choices=("local",)),
     Key("refresh", bool, True, "Whether a search first brings a folder's corpus up to date, when that is cheap."),
     Key("refresh_scan_ms", int, 200, "How long, in ms, the scan before such a refresh may take.", low=1, high=60_000),

@@ -35,6 +35,7 @@ class CallableEmbedder:
         self.id = str(named) if named else "custom"
         self.cacheable = bool(getattr(function, "cacheable", bool(named)))
         self.max_tokens: int | None = getattr(function, "max_tokens", None)
+        self.blend_alpha: float | None = getattr(function, "blend_alpha", None)
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> NDArray[np.float32]:
         """One finite row for each text, or an :class:`~ir.errors.EmbedderError` that says what came back."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from ir.errors import InvalidInput
+from ir.errors import EmbedderError, InvalidInput
 from ir.index.embedder import resolve, spec_text
 from ir.index.scan import Target
 from ir.protocols import Embedder, IndexingStrategy, Store
 
 __all__ = ["Recipe", "recipe_for"]
+
+#: So many artifacts, and so many characters of each, are looked at to tell the language.
+_SAMPLE = 200
+_SAMPLE_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,10 @@ class Recipe:
             "language": self.language,
             "format": 1,
         }
+        settings.pop("alpha", None)
+        alpha = _blend_alpha(self.embedder)
+        if alpha is not None:
+            settings["alpha"] = alpha
         kind = getattr(source, "kind", None)
         if isinstance(kind, str):
             settings["source_kind"] = kind
@@ -54,21 +63,46 @@ def recipe_for(source: Any, store: Store, *, embedder: Any, language: str | None
     strategy = _budgeted(source.indexing_strategy, made)
     held = config.get("embedder_id")
     same_model = held != embedder_id or config.get("fingerprint") in (None, _fingerprint(made))
+    asked = language or getattr(source, "language", None) or config.get("language") or "english"
     return Recipe(
         strategy=strategy,
         embedder=made,
         spec=spec_text(spec),
-        language=_language(language or getattr(source, "language", None) or config.get("language") or "english"),
+        language=_language(asked, source, strategy, config.get("language")),
         target=Target(embedder_id, strategy_id(strategy), same_model),
         config=config,
     )
 
 
-def _language(name: str) -> str:
-    from ir.analysis import analyzer_for
+def _language(name: str, source: Any, strategy: Any, held: str | None) -> str:
+    """The language to analyse texts by; to be told from them, that of a corpus once built stays."""
+    from ir.analysis import AUTO, analyzer_for, detect_language
 
+    if name == AUTO:
+        return held or detect_language(_sample(source, strategy))
     analyzer_for(name)  # an unknown language is an error before anything is read
     return name
+
+
+def _sample(source: Any, strategy: Any) -> list[str]:
+    """Some texts from all over the source; what cannot be read is left out here, and reported by the build."""
+    ids = list(source.scope)
+    texts = []
+    for artifact_id in islice(ids, 0, None, max(1, len(ids) // _SAMPLE)):
+        try:
+            plan = strategy.decompose(artifact_id, source.scope[artifact_id])
+        except Exception:
+            continue
+        texts.append(" ".join(surface.text for surface in plan.surfaces)[:_SAMPLE_CHARACTERS])
+    return texts
+
+
+def _blend_alpha(embedder: Any) -> float | None:
+    """How much an embedder's vectors should count against words, if it says so."""
+    value = getattr(embedder, "blend_alpha", None)
+    if value is None or (isinstance(value, (int, float)) and 0 <= value <= 1):
+        return None if value is None else float(value)
+    raise EmbedderError(f"The embedder's blend_alpha must be a number from 0 to 1, not {value!r}.")
 
 
 def _budgeted(strategy: Any, embedder: Any) -> IndexingStrategy:
