@@ -10,12 +10,20 @@ from typing import Any
 from ir.errors import InvalidInput
 from ir.filters import Filter, parse_filter
 
-__all__ = ["DFLT_FUSION", "DFLT_RRF_K", "FUSIONS", "MODES", "SearchOptions", "choice"]
+__all__ = ["DFLT_ALPHA", "DFLT_FUSION", "DFLT_RRF_K", "FUSIONS", "MODES", "CorpusDefault", "SearchOptions", "choice"]
 
 MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
 DFLT_RRF_K = 60
 DFLT_FUSION = "blend"
+
+
+class CorpusDefault(float):
+    """A default that a corpus may replace by its own: the same number, and yet not one that a caller wrote."""
+
+
+#: The weight of the dense channel, where neither the caller nor the corpus has another.
+DFLT_ALPHA = CorpusDefault(0.5)
 RERANK_TEXTS = ("surface", "artifact")
 
 
@@ -61,7 +69,7 @@ class SearchOptions:
     mode: str = "dense"
     fusion: str = DFLT_FUSION
     rrf_k: float = DFLT_RRF_K
-    alpha: float = 0.5
+    alpha: float = DFLT_ALPHA
     bm25_sat_k: float | None = None
     fetch_k: int | None = None
     rerank: Any = None
@@ -73,6 +81,7 @@ class SearchOptions:
     rerank_weight: float | None = None
     rerank_text: str = "surface"
     graph_boost: Any = None
+    feedback: float = 0.0
 
     @classmethod
     def of(cls, **keywords: Any) -> SearchOptions:
@@ -93,6 +102,7 @@ class SearchOptions:
         choice("rerank_text", self.rerank_text, RERANK_TEXTS)
         _number("rrf_k", self.rrf_k, 0, above=True)
         _number("alpha", self.alpha, 0, 1)
+        _number("feedback", self.feedback, 0, 1)
         if self.bm25_sat_k is not None:
             _number("bm25_sat_k", self.bm25_sat_k, 0, above=True)
         if self.fetch_k is not None:

@@ -33,13 +33,14 @@ LEXICAL_WIDENING = 2
 
 @dataclass
 class Question:
-    """One query, prepared for the channels it is for."""
+    """One query, prepared for the channels it is for. ``asked`` is its own vector where feedback moved ``vector``."""
 
     text: str
     terms: Mapping[str, float]
     vector: Vector | None
     where: Where
     override: Bm25Override | None = None
+    asked: Vector | None = None
 
     @classmethod
     def of(cls, text: str, embed: Any, analyzer: Analyzer, options: SearchOptions) -> Question:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput
-from ir.options import DFLT_FUSION, DFLT_RRF_K, SearchOptions, choice
+from ir.options import DFLT_ALPHA, DFLT_FUSION, DFLT_RRF_K, CorpusDefault, SearchOptions, choice
 from ir.protocols import Snapshot
 from ir.retrieve.channels import Question, as_queries, complete, embed_query
 from ir.retrieve.explain import channel_scores, explanation
+from ir.retrieve.feedback import fed_back, undo_feedback
 from ir.retrieve.fusion import DFLT_SATURATION
 from ir.retrieve.names import opened
 from ir.retrieve.ranking import Ranked, rank
@@ -33,7 +35,7 @@ def search(
     mode: str = "dense",
     fusion: str = DFLT_FUSION,
     rrf_k: float = DFLT_RRF_K,
-    alpha: float = 0.5,
+    alpha: float = DFLT_ALPHA,
     bm25_sat_k: float | None = None,
     fetch_k: int | None = None,
     rerank: Any = None,
@@ -44,7 +46,9 @@ def search(
     """Rank the records of a corpus against a query, best first.
 
     ``corpus`` is a :class:`ir.Corpus` or a corpus name. ``more`` takes ``explain``, ``surface_weights``, ``depth``,
-    ``rerank_weight``, ``rerank_text`` and ``graph_boost``. The result is a list that also carries ``meta``.
+    ``rerank_weight``, ``rerank_text``, ``graph_boost`` and ``feedback``. The result is a list that also carries
+    ``meta``. Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it has any: a weak embedder
+    brings a lower ``alpha`` with it.
     """
     options = SearchOptions.of(
         k=k,
@@ -88,9 +92,12 @@ class _Session:
     def __init__(self, corpus: Any, snapshot: Snapshot, options: SearchOptions, meta: dict[str, Any]) -> None:
         self.corpus = corpus
         self.snapshot = snapshot
+        config = snapshot.config()
+        own_alpha = config.get("alpha")
+        if own_alpha is not None and type(options.alpha) is CorpusDefault:
+            options = replace(options, alpha=own_alpha)
         self.options = options
         self.meta = meta
-        config = snapshot.config()
         self.analyzer: Analyzer = analyzer_for(config.get("language") or "english")
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
         if options.mode != "lexical":
@@ -103,6 +110,10 @@ class _Session:
             self.meta["queries"] = queries
         began = perf_counter()
         questions = [Question.of(text, self._embed, self.analyzer, self.options) for text in queries]
+        if self.options.feedback:
+            questions = [
+                fed_back(self.corpus.store, self.snapshot, one, self.options, self.saturation) for one in questions
+            ]
         ready = perf_counter()
         runs = [rank(self.snapshot, question, self.options, self.saturation) for question in questions]
         self._report(runs)
@@ -118,6 +129,8 @@ class _Session:
         places = np.array(ranked.picks, dtype=np.int64)
         for name in ranked.candidates.channels:
             complete(self.snapshot, ranked.question, ranked.candidates, name, places)
+        if ranked.question.asked is not None:
+            undo_feedback(self.snapshot, ranked, places)
         rows = self.snapshot.rows(ranked.candidates.refs[places])
         scores = ranked.candidates.scores
         scores = scores[places].tolist()
