@@ -24,7 +24,7 @@ class WordwiseTokenizer:
         self._whole = TextTokenizer(file, max_tokens, lower=lower, special=False)
         self._max_tokens = max_tokens
         described = json.loads(file.read_text("utf-8"))
-        self._separator = _word_separator(described)
+        self._by_word = _words_are_independent(described)
         self._marks = [str(token["content"]) for token in described.get("added_tokens") or ()]
         self._words = _Words(self._whole)
 
@@ -33,9 +33,9 @@ class WordwiseTokenizer:
         return self._whole.unknown
 
     def __call__(self, text: str) -> list[int]:
-        if self._separator == "" or not text.isascii():
+        if not self._by_word:
             return self._whole(text).ids
-        words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(self._separator)
+        words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(" ")
         # Two spaces in a row may be one token, and beside a mark such as </s> the tokenizer starts anew.
         if "" in words or any(mark in text for mark in self._marks):
             return self._whole(text).ids
@@ -59,16 +59,15 @@ class _Words(dict[str, list[int]]):
         return ids
 
 
-def _word_separator(tokenizer: dict[str, Any]) -> str | None:
-    """What ASCII text can be split at without changing its tokens: any white space (``None``), a space, or nothing."""
+def _words_are_independent(tokenizer: dict[str, Any]) -> bool:
+    """Whether text can be split at single spaces without changing its tokens."""
     first = tokenizer.get("pre_tokenizer") or {}
     if first.get("type") in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit"):
-        return None
+        return True
     parts = (tokenizer.get("normalizer") or {}).get("normalizers") or []
     marks_spaces = [(part.get("type"), part.get("prepend") or part.get("content")) for part in parts]
     if first or marks_spaces != [("Prepend", _SPACE), ("Replace", _SPACE)]:
-        return ""
+        return False
     # A token that holds a space behind a letter would join two words.
     vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
-    joins = any(_SPACE in token.lstrip(_SPACE) for token in vocabulary)
-    return "" if joins else " "
+    return not any(_SPACE in token.lstrip(_SPACE) for token in vocabulary)
