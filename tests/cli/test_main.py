@@ -113,6 +113,7 @@ def test_a_reader_that_goes_away_is_no_error(notes: Path) -> None:
 def test_interrupting_says_so_and_leaves_with_130(notes: Path) -> None:
     code = (
         "import ir.app.corpora as c, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(request, ctx):\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(30)\n"
         "c.list_corpora = slow\nfrom ir.cli.main import run\nsys.exit(run(['ls']))\n"
     )
@@ -130,6 +131,8 @@ def test_watch_ends_cleanly_on_ctrl_c(notes: Path) -> None:
         stderr=subprocess.PIPE,
         env={**os.environ, "IR_EMBEDDER": "light"},
         text=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and their children with them.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
