@@ -36,6 +36,11 @@ class TextTokenizer:
     def __call__(self, text: str) -> Tokens:
         return self._encoded(text)
 
+    def word(self, text: str) -> list[int]:
+        """The ids of a few characters: :meth:`__call__` without what only long texts need."""
+        ids: list[int] = self._tokenizer.encode(self._clean(text), None, False, self._special).ids
+        return ids
+
     def pair(self, first: str, second: str) -> Tokens:
         """Both texts as one input; the longer one is cut first."""
         return self._encoded(second, first)

@@ -53,9 +53,9 @@ class _Words(dict[str, list[int]]):
         self._tokenizer = tokenizer
 
     def __missing__(self, word: str) -> list[int]:
-        ids = self._tokenizer(word).ids
-        if len(word) <= _LONGEST_REMEMBERED:
-            self[word] = ids
+        if len(word) > _LONGEST_REMEMBERED:
+            return self._tokenizer(word).ids
+        ids = self[word] = self._tokenizer.word(word)
         return ids
 
 
