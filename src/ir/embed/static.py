@@ -68,11 +68,11 @@ class StaticEmbedder:
         np.divide(out, lengths, out=out, where=lengths > 0)
         return out
 
-    def _tokens(self, text: str) -> NDArray[np.int64]:
-        ids = np.array(self._tokenizer(text) if text and not text.isspace() else [], np.int64)
+    def _tokens(self, text: str) -> NDArray[np.int32]:
+        ids = self._tokenizer(text) if text and not text.isspace() else np.empty(0, np.int32)
         return ids if self._left_out is None else ids[ids != self._left_out]
 
-    def _sum(self, ids: NDArray[np.int64]) -> Vectors:
+    def _sum(self, ids: NDArray[np.int32]) -> Vectors:
         rows = ids if self._rows is None else self._rows.take(ids, mode="clip")
         vectors = self._table.take(rows, axis=0, mode="clip")
         if self._weights is not None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ir.models.tokenizing import TextTokenizer
 
 __all__ = ["WordwiseTokenizer"]
+
+Ids = NDArray[np.int32]
 
 _SPACE = "▁"
 _MOST_WORDS = 300_000
@@ -32,30 +36,31 @@ class WordwiseTokenizer:
     def unknown(self) -> int | None:
         return self._whole.unknown
 
-    def __call__(self, text: str) -> list[int]:
+    def __call__(self, text: str) -> Ids:
         if not self._by_word:
-            return self._whole(text).ids
+            return np.array(self._whole(text).ids, np.int32)
         words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(" ")
         # Two spaces in a row may be one token, and beside a mark such as </s> the tokenizer starts anew.
         if "" in words or any(mark in text for mark in self._marks):
-            return self._whole(text).ids
-        ids = list(chain.from_iterable(map(self._words.__getitem__, words)))
+            return np.array(self._whole(text).ids, np.int32)
+        ids = np.frombuffer(b"".join(map(self._words.__getitem__, words)), np.int32)
         if len(self._words) > _MOST_WORDS:
             self._words.clear()
         return ids[: self._max_tokens]
 
 
-class _Words(dict[str, list[int]]):
-    """The ids of each word met so far. A dict, so that a known word costs no Python call."""
+class _Words(dict[str, bytes]):
+    """The ids of each word met so far. A dict, so that a known word costs no Python call; and of bytes, which lie
+    together in memory and are joined at once."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         super().__init__()
         self._tokenizer = tokenizer
 
-    def __missing__(self, word: str) -> list[int]:
+    def __missing__(self, word: str) -> bytes:
         if len(word) > _LONGEST_REMEMBERED:
-            return self._tokenizer(word).ids
-        ids = self[word] = self._tokenizer.word(word)
+            return np.array(self._tokenizer(word).ids, np.int32).tobytes()
+        ids = self[word] = np.array(self._tokenizer.word(word), np.int32).tobytes()
         return ids
 
 
