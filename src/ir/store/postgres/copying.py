@@ -14,7 +14,18 @@ from ir.store.postgres.connections import Connection
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NULL", "big", "copy_rows", "copy_table", "integers", "json_binary", "lexemes", "text", "vectors"]
+__all__ = [
+    "NULL",
+    "big",
+    "copy_rows",
+    "copy_table",
+    "integers",
+    "json_binary",
+    "json_text",
+    "lexemes",
+    "text",
+    "vectors",
+]
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
@@ -38,6 +49,12 @@ def big(value: int) -> bytes:
 
 def text(value: str) -> bytes:
     data = encoded(value)
+    return _length(len(data)) + data
+
+
+def json_text(value: str) -> bytes:
+    """JSON whose strings were packed before."""
+    data = value.encode()
     return _length(len(data)) + data
 
 

@@ -12,7 +12,7 @@ from ir.base import Record
 from ir.errors import InvalidInput
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
-from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, text, vectors
+from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, json_text, text, vectors
 
 __all__ = ["all_records", "check_vectors", "digest", "erase_records", "insert_records", "read_record"]
 
@@ -61,7 +61,7 @@ def _encoded(records: Sequence[Record], first: int, *, half: bool) -> Iterator[t
             text(record.artifact_id),
             text(record.surface_kind),
             json_binary(metadata),
-            NULL if codec.is_kept(record.metadata) else text(metadata),
+            NULL if codec.is_kept(record.metadata) else json_text(metadata),
             vector,
             text(record.text),
         )
