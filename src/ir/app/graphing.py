@@ -140,7 +140,7 @@ def to_dot(response: GraphResponse) -> str:
 
     >>> print(to_dot(GraphResponse("c", (Edge('say "hi"', "REF", "b"),), 2)))
     digraph "c" {
-      n0 [label="say \\\\"hi\\\\""];
+      n0 [label="say \\"hi\\""];
       n1 [label="b"];
       n0 -> n1 [label="REF"];
     }
