@@ -11,6 +11,7 @@ from ir.app.context import Context
 from ir.app.operation import Value, given, operation
 from ir.app.searching import prepare
 from ir.app.targets import Target, resolve
+from ir.app.ways import search_options
 from ir.errors import InvalidInput
 from ir.options import choice
 
@@ -78,6 +79,9 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
     stale, notes = _prepare_all(targets, request, ctx)
     corpora = [ctx.open(target.name, embedder=request.embedder) for target in targets.values()]
     mode = ctx.settings["mode"] if request.mode is None else request.mode
+    if len(corpora) == 1:
+        # A corpus that was tuned to one channel; discovery itself takes over what was chosen for a hybrid search.
+        mode = search_options(corpora[0], ctx, mode=request.mode, fusion=None)["mode"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is warned about is also among the notes
         result = discover_in(

@@ -70,7 +70,7 @@ _KNOWN: dict[str, Operation] = {}
 _MODULES = (
     *("building", "searching", "corpora", "registering", "transfer", "storing", "watching", "doctor", "settings"),
     *("discovering", "evaluating", "casewriting", "selecting", "calibrating", "comparing", "graphing", "maintaining"),
-    "models",
+    *("models", "tuning"),
 )
 
 

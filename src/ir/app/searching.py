@@ -13,6 +13,7 @@ from ir.app.context import Context
 from ir.app.embedders import embedder_for
 from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
+from ir.app.ways import search_options
 from ir.errors import CorpusNotBuilt, InvalidInput
 
 if TYPE_CHECKING:
@@ -79,11 +80,10 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
         corpus,
         request.query,
         k=ctx.settings["k"] if request.k is None else request.k,
-        mode=ctx.settings["mode"] if request.mode is None else request.mode,
-        fusion=ctx.settings["fusion"] if request.fusion is None else request.fusion,
         filter=request.filter,
         surfaces=request.surfaces or None,
         explain=request.explain,
+        **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion),
     )
     notes += [*hits.meta.get("notes", ()), *map(str, hits.meta.get("degraded", ()))]
     analyzer = analyzer_for(corpus.store.get_config().get("language") or "english")

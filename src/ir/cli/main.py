@@ -40,6 +40,7 @@ COMMANDS = {
     "eval-select": "selecting",
     "sweep-select": "selecting",
     "calibrate-min-score": "calibrate",
+    "tune": "tune",
     "compare": "evaluate",
     "doctor": "upkeep",
     "config": "upkeep",

@@ -13,7 +13,14 @@ from ir.eval.measures import per_query_values
 from ir.eval.runs import Qrels, Run, rankings
 from ir.eval.tables import plain_table
 
-__all__ = ["MeasureComparison", "QueryChange", "RunComparison", "compare_runs", "paired_comparison"]
+__all__ = [
+    "MeasureComparison",
+    "QueryChange",
+    "RunComparison",
+    "compare_runs",
+    "paired_comparison",
+    "randomization_test",
+]
 
 DFLT_COMPARED = ("ndcg@10", "recall@10", "mrr@10")
 _EXACT_UP_TO = 14
@@ -167,7 +174,7 @@ def paired_comparison(
         difference=float(moved.mean()),
         interval=_bootstrap_interval(moved, rounds, seed),
         effect=float(moved.mean()) / spread if spread else None,
-        p_randomization=_randomization(moved, rounds, seed),
+        p_randomization=randomization_test(moved, rounds=rounds, seed=seed),
         p_t_test=_t_test(moved),
         wins=int((moved > 0).sum()),
         losses=int((moved < 0).sum()),
@@ -176,9 +183,9 @@ def paired_comparison(
     )
 
 
-def _randomization(differences: np.ndarray[Any, Any], rounds: int, seed: int) -> float:
+def randomization_test(differences: np.ndarray[Any, Any], *, rounds: int = 10_000, seed: int = 0) -> float:
     """How often random signs give a mean at least as far from 0; all sign patterns where they are few."""
-    moved = differences[differences != 0]
+    moved = differences[np.abs(differences) > 1e-12]
     if not len(moved):
         return 1.0
     seen = abs(float(moved.sum())) - 1e-12
@@ -197,8 +204,8 @@ def _randomization(differences: np.ndarray[Any, Any], rounds: int, seed: int) ->
 def _t_test(differences: np.ndarray[Any, Any]) -> float | None:
     if len(differences) < 2:
         return None
-    if not differences.std():
-        return 1.0 if not differences.any() else 0.0
+    if np.ptp(differences) < 1e-9:  # all alike but for rounding, which a variance cannot be taken of
+        return 1.0 if abs(differences.mean()) < 1e-9 else 0.0
     try:
         from scipy.stats import ttest_1samp
     except ImportError:

@@ -7,11 +7,13 @@ from ir.retrieve.pipeline import search
 from ir.retrieve.retriever import as_retriever
 from ir.retrieve.siblings import records_for_artifact
 from ir.retrieve.sources import Identity, fuse_hits
+from ir.retrieve.tuned import TUNABLE, tuned_options
 
 __all__ = [
     "DFLT_RRF_K",
     "FUSIONS",
     "MODES",
+    "TUNABLE",
     "Identity",
     "NoLedgerEntry",
     "Retriever",
@@ -19,4 +21,5 @@ __all__ = [
     "fuse_hits",
     "records_for_artifact",
     "search",
+    "tuned_options",
 ]

@@ -95,10 +95,19 @@ class Request:
     def search(self, corpus: Any, **overrides: Any) -> Hits:
         from ir.retrieve import search
 
-        return search(corpus, self.query, **{**self.search_kw, **overrides})
+        return search(corpus, self.query, **{**self.keywords(corpus), **overrides})
+
+    def keywords(self, corpus: Any) -> Mapping[str, Any]:
+        """How to search one corpus: as it was tuned, if it was and the caller says nothing but "hybrid"."""
+        from ir.retrieve import TUNABLE, tuned_options
+
+        if self.mode != "hybrid" or any(name in self.search_kw for name in TUNABLE if name != "mode"):
+            return self.search_kw
+        tuned = tuned_options(corpus)
+        return {**self.search_kw, **tuned} if tuned.get("mode") == self.mode else self.search_kw
 
     def gate(self, corpus: Any) -> Gate:
-        fusion = self.search_kw.get("fusion", DFLT_FUSION)
+        fusion = self.keywords(corpus).get("fusion", DFLT_FUSION)
         return find_gate(corpus, self.mode, fusion=fusion, rerank=rerank_name(self.search_kw.get("rerank")))
 
     def result(

@@ -1,0 +1,93 @@
+"""Finding the way to search that suits a corpus, and keeping it with the corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ir.app.context import Context
+from ir.app.judged import built_corpus, read_cases
+from ir.app.operation import Value, given, operation
+from ir.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ir.tune import Tuning
+
+__all__ = ["TuneRequest", "TuneResponse", "tune"]
+
+
+@dataclass(frozen=True)
+class TuneRequest(Value):
+    """``cases`` is a file of cases or a BEIR folder. ``forget`` drops an earlier choice instead of making one."""
+
+    corpus: str
+    cases: str | None = None
+    folds: int | None = None
+    measure: str | None = None
+    embedder: str | None = None
+    dry_run: bool = False
+    forget: bool = False
+
+    def __post_init__(self) -> None:
+        if self.forget == bool(self.cases):
+            raise InvalidInput(
+                "Tuning needs a file of CASES, or --forget to drop an earlier choice; give one of the two.",
+                remedy="ir eval-gen writes cases.",
+            )
+        if self.forget and (self.folds is not None or self.measure is not None or self.dry_run):
+            raise InvalidInput("--forget goes with no other option.")
+
+
+@dataclass(frozen=True)
+class TuneResponse(Value):
+    """``saved``: the outcome is kept with the corpus. ``forgotten`` is the choice that was dropped, if any."""
+
+    corpus: str
+    tuning: Tuning | None = None
+    saved: bool = False
+    drifted: int = 0
+    forgotten: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether something was chosen or dropped."""
+        return self.forgotten is not None if self.tuning is None else self.tuning.improved
+
+
+@operation("tune", summary="Choose how to search a corpus by judged cases, and keep the choice")
+def tune(request: TuneRequest, ctx: Context) -> TuneResponse:
+    from ir.eval import validate_cases
+    from ir.index import Progress
+    from ir.tune import tune as tune_corpus
+
+    corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
+    if request.forget:
+        return _forget(corpus)
+    judged = read_cases(str(request.cases))
+    drifted = validate_cases(corpus, judged.cases)
+    if drifted:
+        lost = next(iter(drifted.values()))[0]
+        ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among it {lost!r}")
+    graded = any("query_id" in case.metadata for case in judged.cases)
+    made = tune_corpus(
+        corpus,
+        judged.cases,
+        qrels=judged.qrels if graded and _same_ids(judged) else None,
+        save=not request.dry_run,
+        progress=lambda done, total: ctx.progress(Progress("search", done, total)),
+        **given(folds=request.folds, measure=request.measure),
+    )
+    return TuneResponse(corpus.name, made, not request.dry_run, len(drifted))
+
+
+def _same_ids(judged: Any) -> bool:
+    """Whether the cases carry the ids that the judgements have, as those of a BEIR folder do."""
+    return all(str(case.metadata.get("query_id")) in judged.qrels for case in judged.cases if not case.gold_is_none)
+
+
+def _forget(corpus: Any) -> TuneResponse:
+    config = corpus.store.get_config()
+    tuned = config.pop("tuned", None)
+    if tuned is not None:
+        corpus.store.set_config(config)
+    return TuneResponse(corpus.name, forgotten=None if tuned is None else str(tuned.get("name", "a choice")))

@@ -1,0 +1,75 @@
+"""``ir tune``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json
+
+if TYPE_CHECKING:
+    from ir.app.tuning import TuneResponse
+    from ir.cli.output import Output
+    from ir.tune import Tuning
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("tune", cls=Command, rich_help_panel=EVALUATING)(tune)
+
+
+def tune(
+    corpus: CorpusOrPath,
+    cases: Annotated[
+        str | None, typer.Argument(metavar="CASES", help="A file of cases, or a folder in BEIR's layout.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", metavar="N", min=2, help="How many parts to cross-validate with (5).")
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option("--measure", metavar="NAME", help="What to choose by (ndcg@10).")
+    ] = None,
+    embedder: Embedder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the table, but keep nothing.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Drop an earlier choice and search as by default.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Choose how to search a corpus by judged cases, and keep the choice.
+
+    Modes, fusions, weights and feedback are tried. Another way than the default is chosen only if it is better on
+    queries that it was not chosen by, and not by luck. ir search and ir discover use it from then on, unless told
+    otherwise. Cases without an answer set the floor for it. Exit code 1 means that the default stays.
+    """
+    from ir.app.tuning import TuneRequest
+    from ir.app.tuning import tune as operation
+    from ir.cli.session import perform
+
+    request = TuneRequest(corpus, cases, folds, measure, embedder, dry_run, forget)
+    response = perform(operation, request, show_tuning, as_json=as_json)
+    return 0 if response.done else 1
+
+
+def show_tuning(response: TuneResponse, output: Output) -> None:
+    if response.tuning is None:
+        dropped = response.forgotten
+        output.line(f"{response.corpus}: {'nothing was tuned' if dropped is None else f'{dropped} is forgotten'}")
+        return
+    _show(response.tuning, output)
+    if response.tuning.improved:
+        output.line("kept with the corpus" if response.saved else "not kept (dry run)")
+
+
+def _show(tuning: Tuning, output: Output) -> None:
+    output.line(f"{tuning.corpus}: {tuning.n_queries:,} queries, {tuning.folds} folds")
+    if tuning.trials:
+        header = ("way", tuning.measure, "to default", "p", "folds")
+        rows = [
+            (one.way.name, f"{one.value:.4f}", f"{one.difference:+.4f}", f"{one.p:.4f}", f"{one.picked}/{tuning.folds}")
+            for one in sorted(tuning.trials, key=lambda one: -one.value)
+        ]
+        output.table(header, rows, right=header[1:])
+    output.line(tuning.reason)
+    if tuning.floor is not None:
+        output.line(f"floor {tuning.floor:.4f} from the cases without an answer")

@@ -1,0 +1,163 @@
+"""Tuning a corpus: measure the ways, choose, keep; and what tuning is worth on queries it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ir.errors import InvalidInput
+from ir.eval.calibration import calibrate_min_score
+from ir.eval.cases import DiscoveryCase, to_qrels
+from ir.eval.retrieval import as_corpus, name_of
+from ir.eval.runs import Qrels, make_run
+from ir.tune.choosing import Choice, choose, luck, measure_ways
+from ir.tune.result import Trial, Tuning
+from ir.tune.ways import Way, default_way, ways
+
+__all__ = ["DFLT_FOLDS", "tune", "tuned_run"]
+
+DFLT_FOLDS = 5
+DFLT_MEASURE = "ndcg@10"
+#: With fewer judged queries nothing is chosen: a paired test could not tell a gain from luck.
+FEWEST_QUERIES = 20
+#: More queries than this are sampled: they would sharpen the choice less than they cost.
+MOST_QUERIES = 1000
+
+
+def tune(
+    corpus: Any,
+    cases: Sequence[DiscoveryCase],
+    *,
+    folds: int = DFLT_FOLDS,
+    measure: str = DFLT_MEASURE,
+    qrels: Qrels | None = None,
+    save: bool = False,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuning:
+    """Choose how to search ``corpus`` by the ``cases`` that have an answer.
+
+    For each fold, the best way on the other folds is measured on it; the choice counts only if these held-out values
+    beat the default's by a paired test (p < .05). ``qrels`` are graded judgements by query id, for cases that carry
+    ``metadata["query_id"]``. Cases without an answer set the floor for the chosen way. ``save`` keeps both with the
+    corpus: :func:`ir.discover` and the commands then search that way unless told otherwise.
+    """
+    opened = as_corpus(corpus)
+    queries, judged = _judged(cases, qrels)
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise InvalidInput(f"folds must be a whole number of at least 2, not {folds!r}.")
+    if not judged:
+        raise InvalidInput("No case has an answer, so no way to search can be better than another.")
+    if len(judged) < FEWEST_QUERIES:
+        reason = f"Kept the default: {len(judged)} judged queries are too few, at least {FEWEST_QUERIES} are needed."
+        tuning = Tuning(name_of(opened), _embedder_id(opened), measure, len(judged), folds, (), default_way(), reason)
+    else:
+        queries, judged = _sampled(queries, judged, seed)
+        tuning = _tuned(opened, queries, judged, folds=folds, measure=measure, seed=seed, progress=progress)
+    tuning = replace(tuning, floor=_floor(opened, cases, tuning.choice, save=save))
+    if save:
+        tuning.save(opened)
+    return tuning
+
+
+def tuned_run(
+    corpus: Any, queries: Mapping[str, str], qrels: Qrels, *, k: int = 100, parts: int = 2, seed: int = 0
+) -> tuple[dict[str, dict[str, float]], list[Way]]:
+    """A run in which every query is searched by the way that was chosen without it, and these ways.
+
+    The queries are parted at random; each part is searched by what tuning chooses on the others.
+    """
+    opened = as_corpus(corpus)
+    order = np.random.default_rng(seed).permutation(len(queries))
+    mixed = {qid: queries[qid] for qid in np.array(list(queries), dtype=object)[order].tolist()}
+    tried = ways()
+    values = measure_ways(opened, mixed, qrels, tried, DFLT_MEASURE)
+    ids, part_of = list(mixed), np.arange(len(mixed)) % parts
+    found: dict[str, dict[str, float]] = {}
+    chosen = []
+    for part in range(parts):
+        training = values[:, part_of != part]
+        enough = training.shape[1] >= FEWEST_QUERIES
+        way = tried[choose(training, DFLT_FOLDS, seed=seed).place if enough else 0]
+        chosen.append(way)
+        left = {ids[place]: mixed[ids[place]] for place in np.flatnonzero(part_of == part).tolist()}
+        found.update(make_run(opened, left, k=k, **way.options))
+    return {qid: found[qid] for qid in queries}, chosen
+
+
+def _judged(cases: Sequence[DiscoveryCase], qrels: Qrels | None) -> tuple[dict[str, str], Qrels]:
+    if qrels is None:
+        return to_qrels(cases)
+    queries = {str(case.metadata.get("query_id")): case.query for case in cases if not case.gold_is_none}
+    return queries, {qid: qrels[qid] for qid in queries if qid in qrels}
+
+
+def _sampled(queries: Mapping[str, str], qrels: Qrels, seed: int) -> tuple[dict[str, str], Qrels]:
+    """At most so many queries as are worth their time, in an order that no file has."""
+    order = np.random.default_rng(seed).permutation(len(qrels))[:MOST_QUERIES]
+    ids = list(qrels)
+    kept = [ids[place] for place in order.tolist()]
+    return {qid: queries[qid] for qid in kept}, {qid: qrels[qid] for qid in kept}
+
+
+def _tuned(
+    corpus: Any,
+    queries: Mapping[str, str],
+    qrels: Qrels,
+    *,
+    folds: int,
+    measure: str,
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+) -> Tuning:
+    tried = ways()
+    values = measure_ways(corpus, queries, qrels, tried, measure, progress)
+    default = float(values[0].mean())
+    choice = choose(values, folds, seed=seed)
+    trials = tuple(
+        Trial(way, float(row.mean()), float(row.mean()) - default, luck(values[0], row, seed=seed), picked)
+        for way, row, picked in zip(tried, values, map(choice.picks.count, range(len(tried))), strict=True)
+    )
+    return Tuning(
+        corpus=name_of(corpus),
+        embedder_id=_embedder_id(corpus),
+        measure=measure,
+        n_queries=len(queries),
+        folds=folds,
+        trials=trials,
+        choice=tried[choice.place],
+        reason=_reason(choice, tried, choice.held_out - default),
+        held_out=choice.held_out,
+        held_out_default=default,
+        p=choice.p,
+    )
+
+
+def _reason(choice: Choice, tried: Sequence[Way], gain: float) -> str:
+    if choice.place:
+        name = tried[choice.place].name
+        return f"Chose {name}: {gain:+.4f} on queries that it was not chosen by (p = {choice.p:.4f})."
+    if not choice.best:
+        return "Kept the default: no way that was tried is better."
+    return (
+        f"Kept the default: {tried[choice.best].name} looks better, but on queries that it was not chosen by the gain "
+        f"is {gain:+.4f} (p = {choice.p:.3f}), which may be luck."
+    )
+
+
+def _floor(corpus: Any, cases: Sequence[DiscoveryCase], way: Way, *, save: bool) -> float | None:
+    """The floor of the chosen way, where some cases have no answer and can show what is off topic."""
+    if not any(case.gold_is_none for case in cases):
+        return None
+    made = calibrate_min_score(corpus, cases, **way.options)
+    if save and made.min_score is not None:
+        made.save(corpus)
+    return made.min_score
+
+
+def _embedder_id(corpus: Any) -> str | None:
+    found = corpus.store.get_config().get("embedder_id")
+    return None if found is None else str(found)
