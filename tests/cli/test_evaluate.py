@@ -116,10 +116,28 @@ def test_eval_on_collections_prints_each_system(ir: Ir, collection: Path, tmp_pa
     assert sorted(path.name for path in runs.iterdir())[0] == "tools.bm25.run"
     assert page.read_text().count("<img") == 2
     plain = ir("eval", "beir", str(collection))
-    assert plain.out.splitlines()[0] == "collection\tdocuments\tqueries\tsystem\tnDCG@10\tRecall@100"
+    assert plain.out.splitlines()[0] == "collection\tdocuments\tqueries\tsystem\tnDCG@10\tRecall@100\tp to RRF"
     compared = ir("compare", str(runs / "tools.bm25.run"), str(runs / "tools.rrf.run"), "-q", str(collection))
     assert compared.code == 0
     assert ir("ls", "--json").json["corpora"] == []
+
+
+def test_eval_on_collections_can_search_as_tuned(ir: Ir, collection: Path) -> None:
+    (scores,) = ir("eval", "beir", str(collection), "--tune", "--json").json["collections"]
+    assert list(scores["scores"]) == ["BM25", "dense", "RRF", "default", "tuned"]
+    assert set(scores["p_against_rrf"]) == {"BM25", "dense", "default", "tuned"}
+
+
+def test_eval_on_several_collections_ends_with_their_mean(ir: Ir, collection: Path) -> None:
+    lines = ir("eval", "beir", str(collection), str(collection)).out.splitlines()
+    assert [line.split("\t")[0] for line in lines[-4:]] == ["mean"] * 4
+    assert lines[-1].split("\t")[3:6] == lines[4].split("\t")[3:6]
+
+
+def test_tuning_belongs_to_collections(ir: Ir, cases: str) -> None:
+    done = ir("eval", "notes", cases, "--tune")
+    assert done.code == 2
+    assert "ir tune" in done.err
 
 
 def test_a_collection_can_be_the_cases_of_a_corpus(ir: Ir, collection: Path) -> None:

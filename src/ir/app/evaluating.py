@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.app.context import Context
 from ir.app.judged import Judged, built_corpus, new_file, read_cases
 from ir.app.operation import Value, operation
+from ir.app.ways import search_options
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class EvalRequest(Value):
     """A built ``corpus`` with its ``cases``, or ``collections``: BEIR folders, each built anew to be measured.
 
     ``run`` names a file (for collections, a folder) that the rankings are written to in TREC's format, and ``html`` a
-    page with the tables and their plots. ``min_score`` is a floor for abstention cases, or ``"auto"``.
+    page with the tables and their plots. ``min_score`` is a floor for abstention cases, or ``"auto"``. With ``tune``
+    collections are also searched as tuned: each half of the queries by what the other half chooses.
     """
 
     corpus: str | None = None
@@ -50,8 +52,11 @@ class EvalRequest(Value):
     embedder: str | None = None
     run: str | None = None
     html: str | None = None
+    tune: bool = False
 
     def __post_init__(self) -> None:
+        if self.tune and not self.collections:
+            raise InvalidInput("Tuning is measured on test collections.", remedy="For a corpus: ir tune CORPUS CASES")
         if bool(self.collections) == bool(self.corpus or self.cases):
             raise InvalidInput("Give a CORPUS and its CASES, or the folders of test collections.")
         if not self.collections and not (self.corpus and self.cases):
@@ -60,12 +65,14 @@ class EvalRequest(Value):
 
 @dataclass(frozen=True)
 class CollectionScores(Value):
-    """One collection: for each way to search, its measures."""
+    """One collection: for each way to search its measures, and for each but RRF how likely its difference to RRF (in
+    nDCG@10, by a paired randomization test) is by luck alone."""
 
     name: str
     documents: int
     queries: int
     scores: Mapping[str, Mapping[str, float]]
+    p_against_rrf: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
 
     judged = read_cases(str(request.cases))
     corpus = built_corpus(str(request.corpus), ctx, embedder=request.embedder)
-    how: dict[str, Any] = {name: getattr(request, name) or ctx.settings[name] for name in ("mode", "fusion")}
+    how = search_options(corpus, ctx, mode=request.mode, fusion=request.fusion)
     floor = _floor(corpus, request.min_score, how)
     drifted = validate_cases(corpus, judged.cases)
     if drifted:
@@ -136,7 +143,7 @@ def _evaluate_collections(request: EvalRequest, ctx: Context) -> EvalResponse:
     sections: list[Section] = []
     scores = []
     for item in data:
-        runs = _runs(item, embedder, ctx)
+        runs = _runs(item, embedder, ctx, tuned=request.tune)
         scores.append(_scores(item, runs))
         if folder is not None:
             _save(item.name, runs, folder)
@@ -157,7 +164,7 @@ def _embedder(ctx: Context) -> str:
     return best_available()
 
 
-def _runs(data: BeirDataset, embedder: str, ctx: Context) -> dict[str, Run]:
+def _runs(data: BeirDataset, embedder: str, ctx: Context, *, tuned: bool) -> dict[str, Run]:
     """The collection built by itself, out of the way of the user's corpora, and searched in every way."""
     import tempfile
 
@@ -175,6 +182,10 @@ def _runs(data: BeirDataset, embedder: str, ctx: Context) -> dict[str, Run]:
         for done, (name, how) in enumerate(SYSTEMS.items()):
             ctx.progress(Progress("search", done, len(SYSTEMS)))
             runs[name] = make_run(corpus, judged, k=_DEPTH, **how)
+        if tuned:
+            from ir.tune import tuned_run
+
+            runs["tuned"], _ = tuned_run(corpus, judged, _relevant(data), k=_DEPTH)
         return runs
 
 
@@ -189,7 +200,7 @@ def _relevant(data: BeirDataset) -> Mapping[str, Mapping[str, float]]:
 
 
 def _scores(data: BeirDataset, runs: Mapping[str, Run]) -> CollectionScores:
-    from ir.eval import per_query_values, ranking_of
+    from ir.eval import compare_runs, per_query_values, ranking_of
 
     qrels = _relevant(data)
     scores: dict[str, dict[str, float]] = {}
@@ -197,7 +208,12 @@ def _scores(data: BeirDataset, runs: Mapping[str, Run]) -> CollectionScores:
         rankings = {qid: ranking_of(found) for qid, found in run.items()}
         values = per_query_values(rankings, qrels, list(_MEASURES))
         scores[name] = {measure: sum(v[measure] for v in values.values()) / len(values) for measure in _MEASURES}
-    return CollectionScores(data.name, len(data.corpus), len(qrels), scores)
+    luck = {
+        name: compare_runs(runs["RRF"], run, qrels, _MEASURES[:1]).measures[_MEASURES[0]].p_randomization
+        for name, run in runs.items()
+        if name != "RRF"
+    }
+    return CollectionScores(data.name, len(data.corpus), len(qrels), scores, luck)
 
 
 def _run_folder(path: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from ir.errors import InvalidInput
 if TYPE_CHECKING:
     from ir.app.casewriting import EvalGenResponse
     from ir.app.comparing import CompareResponse
-    from ir.app.evaluating import EvalResponse
+    from ir.app.evaluating import CollectionScores, EvalResponse
     from ir.cli.output import Output
     from ir.eval import DiscoveryReport
 
@@ -62,6 +63,9 @@ def evaluate(
         str | None,
         typer.Option("--run", metavar="FILE", help="Also write the rankings as a TREC run; with beir a folder."),
     ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="With beir: search also as tuned, each half of the queries by the other.")
+    ] = False,
     html: Html = None,
     as_json: Json = False,
 ) -> int:
@@ -69,7 +73,7 @@ def evaluate(
 
     CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where no gold means that nothing answers, or
     a folder in BEIR's layout. With the word beir in place of a corpus, each folder is built by itself and measured
-    with BM25, dense, RRF and the default.
+    with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck alone.
     """
     from ir.app.evaluating import EvalRequest
     from ir.app.evaluating import evaluate as operation
@@ -77,12 +81,12 @@ def evaluate(
 
     corpus, *rest = words
     if corpus == BEIR and rest:
-        request = EvalRequest(collections=tuple(rest), embedder=embedder, run=run, html=html)
+        request = EvalRequest(collections=tuple(rest), embedder=embedder, run=run, html=html, tune=tune)
         if mode or fusion or min_score:
             raise InvalidInput("--mode, --fusion and --min-score belong to a corpus; collections get every mode.")
     elif len(rest) == 1:
         floor = read_floor(min_score)
-        request = EvalRequest(corpus, rest[0], (), mode, fusion, k, floor, embedder, run, html)
+        request = EvalRequest(corpus, rest[0], (), mode, fusion, k, floor, embedder, run, html, tune)
     else:
         raise InvalidInput("Say: ir eval CORPUS CASES, or: ir eval beir FOLDER...")
     perform(operation, request, show_eval, as_json=as_json)
@@ -166,14 +170,31 @@ def show_eval(response: EvalResponse, output: Output) -> None:
     if response.report is not None:
         _show_cases(response, response.report, output)
     else:
-        header = ("collection", "documents", "queries", "system", "nDCG@10", "Recall@100")
-        rows = [
-            (item.name, item.documents, item.queries, system, *(f"{value:.3f}" for value in values.values()))
-            for item in response.collections
-            for system, values in item.scores.items()
-        ]
-        output.table(header, rows, right=("documents", "queries", "nDCG@10", "Recall@100"))
+        _show_collections(response.collections, output)
     _show_files(output, response.run, response.html)
+
+
+def _show_collections(collections: Sequence[CollectionScores], output: Output) -> None:
+    header = ("collection", "documents", "queries", "system", "nDCG@10", "Recall@100", "p to RRF")
+    rows: list[tuple[object, ...]] = [
+        (item.name, item.documents, item.queries, system, *map(_figure, values.values()), _luck(item, system))
+        for item in collections
+        for system, values in item.scores.items()
+    ]
+    if len(collections) > 1:
+        for system, values in collections[0].scores.items():
+            means = [sum(item.scores[system][name] for item in collections) / len(collections) for name in values]
+            rows.append(("mean", "", "", system, *map(_figure, means), ""))
+    output.table(header, rows, right=("documents", "queries", "nDCG@10", "Recall@100", "p to RRF"))
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _luck(item: CollectionScores, system: str) -> str:
+    p = item.p_against_rrf.get(system)
+    return "-" if p is None else f"{p:.4f}"
 
 
 def _show_cases(response: EvalResponse, report: DiscoveryReport, output: Output) -> None:

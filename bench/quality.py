@@ -1,0 +1,190 @@
+"""``python -m bench.quality [EMBEDDER] [--set NAME]… [--quick]``: ranking quality on judged collections.
+
+For every collection: nDCG@10 and Recall@100 of BM25, dense, RRF, the default and the tuned choice (each query searched
+by what was chosen without it), with a paired randomization test against RRF; then what each part of the default is
+worth, by leaving it out. Collections are built once and kept, with the vectors of their queries; a second run embeds
+nothing. ``--quick`` leaves out tuning and the parts that need another index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ir
+from bench.judged import SETS, corpus, dataset, embedder_of, markdown, need_collections
+from ir.analysis import analyzer
+from ir.embed import best_available
+from ir.eval import compare_runs, make_run, per_query_values, ranking_of
+from ir.store import LocalStore
+from ir.tune import tuned_run
+
+Run = Mapping[str, Mapping[str, float]]
+
+MEASURES = ("ndcg@10", "recall@100")
+DEPTH = 100
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "BM25": {"mode": "lexical"},
+    "dense": {"mode": "dense"},
+    "RRF": {"mode": "hybrid", "fusion": "rrf"},
+    "default": {"mode": "hybrid"},
+}
+#: Other constants of the default, which need no other index.
+CONSTANTS: dict[str, dict[str, Any]] = {
+    **{f"alpha {alpha:g}": {"alpha": alpha} for alpha in (0.2, 0.3, 0.4, 0.5, 0.6)},
+    **{f"saturation {value:g}": {"bm25_sat_k": value} for value in (15.0, 50.0, 70.0)},
+    **{f"depth {depth}": {"depth": depth, "fetch_k": DEPTH} for depth in (100,)},
+    "feedback .4": {"feedback": 0.4},
+    "min-max, .6": {"fusion": "minmax", "alpha": 0.6},
+    "DBSF, .6": {"fusion": "dbsf", "alpha": 0.6},
+}
+
+
+def judged(name: str) -> tuple[dict[str, str], dict[str, dict[str, float]]]:
+    """Queries and judgements of the queries that have an answer."""
+    data = dataset(name)
+    qrels = {
+        qid: dict(grades)
+        for qid, grades in data.qrels.items()
+        if qid in data.queries and any(grade > 0 for grade in grades.values())
+    }
+    return {qid: data.queries[qid] for qid in qrels}, qrels
+
+
+def score(run: Run, qrels: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:
+    values = per_query_values({qid: ranking_of(found) for qid, found in run.items()}, qrels, list(MEASURES))
+    ndcg, recall = (sum(value[measure] for value in values.values()) / len(values) for measure in MEASURES)
+    return ndcg, recall
+
+
+def systems(name: str, spec: str, *, tuned: bool) -> dict[str, tuple[float, float, float | None]]:
+    """For each way to search: both measures and how likely its difference to RRF is by luck alone."""
+    queries, qrels = judged(name)
+    built = corpus(name, spec)
+    embedder_of(spec).learn(queries.values())
+    runs: dict[str, Run] = {system: make_run(built, queries, k=DEPTH, **how) for system, how in SYSTEMS.items()}
+    if tuned:
+        runs["tuned"], ways = tuned_run(built, queries, qrels, k=DEPTH)
+        print(f"    tuned: {', '.join(way.name for way in ways)}", file=sys.stderr)
+    out = {}
+    for system, run in runs.items():
+        against = compare_runs(runs["RRF"], run, qrels, [MEASURES[0]]) if system != "RRF" else None
+        out[system] = (*score(run, qrels), against.measures[MEASURES[0]].p_randomization if against else None)
+    return out
+
+
+@contextmanager
+def changed(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """A constant of the library, changed for a while."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def rebuilt(name: str, spec: str, place: Path, **options: Any) -> ir.Corpus:
+    """The collection indexed in another way, aside; its vectors come from the cache."""
+    source = ir.CorpusSource.from_mapping(dataset(name).corpus, name=name, strategy=ir.WholeText(text_key="text"))
+    return ir.build(source, store=LocalStore(place), embedder=embedder_of(spec), **options)
+
+
+def without_heading_weight(name: str, spec: str, queries: Mapping[str, str], place: Path) -> Run:
+    with changed(analyzer, "HEADING_WEIGHT", 1):
+        return make_run(rebuilt(name, spec, place), queries, k=DEPTH)
+
+
+def without_stems(name: str, spec: str, queries: Mapping[str, str], place: Path) -> Run:
+    return make_run(rebuilt(name, spec, place, language="none"), queries, k=DEPTH)
+
+
+def without_parts(name: str, spec: str, queries: Mapping[str, str], place: Path) -> Run:
+    analyzer.analyzer_for.cache_clear()
+    whole = analyzer.Analyzer.__init__.__defaults__
+    analyzer.Analyzer.__init__.__defaults__ = ("english", False)
+    try:
+        return make_run(rebuilt(name, spec, place), queries, k=DEPTH)
+    finally:
+        analyzer.Analyzer.__init__.__defaults__ = whole
+        analyzer.analyzer_for.cache_clear()
+
+
+def without_completion(name: str, spec: str, queries: Mapping[str, str], place: Path) -> Run:
+    """A record that one channel did not return counts as 0 there."""
+    from ir.retrieve import ranking
+
+    with changed(ranking, "blend", lambda *args: None), changed(ranking, "NEEDS_COMPLETION", frozenset()):
+        return make_run(corpus(name, spec), queries, k=DEPTH)
+
+
+#: The default without one of its parts.
+PARTS: dict[str, Callable[[str, str, Mapping[str, str], Path], Run]] = {
+    "no stems, no stop words": without_stems,
+    "identifiers not taken apart": without_parts,
+    "headings count once": without_heading_weight,
+    "scores not completed": without_completion,
+}
+
+
+def ablations(name: str, spec: str, aside: Path, *, quick: bool) -> dict[str, tuple[float, float]]:
+    queries, qrels = judged(name)
+    built = corpus(name, spec)
+    rows = {}
+    for number, (label, run) in enumerate(() if quick else PARTS.items()):
+        rows[label] = score(run(name, spec, queries, aside / f"{name}-{number}"), qrels)
+    for label, how in CONSTANTS.items():
+        rows[label] = score(make_run(built, queries, k=DEPTH, **{"mode": "hybrid", **how}), qrels)
+    return rows
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def cell(ndcg: float, recall: float, p: float | None = None) -> str:
+    mark = "" if p is None or p >= 0.05 else "*" if p >= 0.001 else "**"
+    return f"{ndcg:.3f}{mark} / {recall:.3f}".replace("0.", ".")
+
+
+def table(names: list[str], rows: Mapping[str, list[tuple[Any, ...]]], title: str) -> str:
+    lines = [
+        [label, *(cell(*values) for values in cells), cell(mean([c[0] for c in cells]), mean([c[1] for c in cells]))]
+        for label, cells in rows.items()
+    ]
+    return markdown([title, *names, "mean"], lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.add_argument("embedder", nargs="?", default=None, help="minilm, static, light or any other")
+    parser.add_argument("--set", action="append", dest="sets", choices=SETS, help="a collection; repeatable")
+    parser.add_argument("--quick", action="store_true", help="no tuning, and no parts that need another index")
+    asked = parser.parse_args()
+    spec = asked.embedder or best_available()
+    folder = need_collections()
+    names = [name for name in asked.sets or SETS if (folder / name / "queries.jsonl").is_file()]
+    with tempfile.TemporaryDirectory(prefix="ir-quality-") as aside:
+        report(names, spec, Path(aside), quick=asked.quick)
+
+
+def report(names: list[str], spec: str, aside: Path, *, quick: bool) -> None:
+    """Measure, and print as soon as a table is complete."""
+    measured = {name: systems(name, spec, tuned=not quick) for name in names}
+    print(
+        f"nDCG@10 / Recall@100 with {spec}; * p < .05, ** p < .001 against RRF (nDCG@10, paired randomization)\n",
+        flush=True,
+    )
+    print(table(names, {row: [measured[name][row] for name in names] for row in measured[names[0]]}, "system"))
+    parts = {name: ablations(name, spec, aside, quick=quick) for name in names}
+    print("\nThe default with one thing changed\n")
+    print(table(names, {row: [parts[name][row] for name in names] for row in parts[names[0]]}, "change"))
+
+
+if __name__ == "__main__":
+    main()
