@@ -134,7 +134,7 @@ _SUBMODULES = (
         "strategy",
         "synopsis",
     ),
-    *("testing", "tools"),
+    *("testing", "tools", "tune"),
 )
 
 
