@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -203,8 +204,16 @@ def test_huge_and_odd_files_are_reported(tree: Tree) -> None:
     assert reasons(scope) == {"big.md": "larger than 100 bytes (101)", "pipe.md": "not a regular file"}
 
 
-def test_what_permissions_forbid_is_reported(tree: Tree) -> None:
-    root = tree({"a.md": "A", "shut.md": "B", "closed/c.md": "C"})
+def test_what_permissions_forbid_is_reported() -> None:
+    # Not in tmp_path: its parents are shut to the user that the superuser becomes here.
+    with tempfile.TemporaryDirectory() as folder:
+        _check_what_permissions_forbid(Path(folder))
+
+
+def _check_what_permissions_forbid(root: Path) -> None:
+    for name, text in {"a.md": "A", "shut.md": "B", "closed/c.md": "C"}.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
     code = (
         "import os, sys\n"
         "from ir.sources import FileScope\n"
@@ -215,8 +224,7 @@ def test_what_permissions_forbid_is_reported(tree: Tree) -> None:
         "scope = FileScope(root)\n"
         "print([k for k in scope if scope.get(k)], [tuple(s) for s in scope.skipped()])\n"
     )
-    for folder in [root, *root.parents][:3]:
-        folder.chmod(0o755)
+    root.chmod(0o755)
     (root / "shut.md").chmod(0)
     (root / "closed").chmod(0)
     try:
