@@ -1,4 +1,4 @@
-# make demo    index this project's documents and a few skills, then search them
+# make demo    get an embedding model (91 MB, once), index these documents and a few skills, then search them
 # make test    every test          make lint    style and types
 # make bench   the benchmarks      make clean   remove what these made
 #
@@ -8,10 +8,11 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 WORKERS ?= auto
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 .PHONY: demo test lint bench clean
 
-demo: $(VENV)/.core
+demo: $(VENV)/.demo
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.dev
@@ -38,10 +39,12 @@ $(VENV)/.made:
 	done; \
 	echo 'make: no Python 3.11 or newer was found; name one with: make PYTHON=/path/to/python' >&2; exit 1
 
-$(VENV)/.core: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+# The demo wants what runs an embedding model; where that cannot be installed it goes without.
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	@$(INSTALL) '.[onnx]' 2>$(VENV)/onnx.log || \
+	{ echo 'make: onnxruntime cannot be installed here, so the demo runs without an embedding model.' >&2; $(INSTALL) .; }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	$(INSTALL) '.[dev]'
+	@touch $@ $(VENV)/.demo

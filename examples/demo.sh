@@ -16,6 +16,15 @@ run() {
     ir "$@"
 }
 
+if [ -z "${IR_EMBEDDER:-}" ]; then
+    mkdir -p "$home"
+    say 'The embedding model: 91 MB, fetched once'
+    if ! python -c 'import onnxruntime, tokenizers' 2>/dev/null || ! ir models pull minilm 2>"$home/pull.log"; then
+        echo 'It cannot be had here, so this demo uses `light`, which compares words more than meaning.'
+        export IR_EMBEDDER=light
+    fi
+fi
+
 say 'A folder that was never indexed: this project'\''s documents'
 run search docs 'what happens when a build is killed' -k 3
 

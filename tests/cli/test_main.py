@@ -203,6 +203,19 @@ def test_doctor_is_content_with_a_fresh_home_and_names_what_is_not_installed(ir:
     assert ir("doctor").out.count("\n") >= len(done.json["checks"])
 
 
+def test_doctor_lists_the_models_and_what_runs_them(ir: Ir, tmp_path: Path) -> None:
+    from tests.models import tiny
+
+    def checks() -> dict[str, Any]:
+        return {check["name"]: check for check in ir("doctor", "--json").json["checks"]}
+
+    before = checks()
+    assert before["extra onnx"]["status"] == "ok"
+    assert "ir models pull" in before["embedding model"]["remedy"]
+    assert ir("models", "pull", "minilm/own", "--from", str(tiny.write_bert(tmp_path / "mine"))).code == 0
+    assert checks()["model minilm/own"]["detail"].startswith("0.")
+
+
 def test_doctor_finds_a_folder_that_cannot_be_used(ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("IR_CACHE_DIR", str(tmp_path / "file" / "cache"))

@@ -19,11 +19,15 @@ __all__ = ["Check", "DoctorRequest", "DoctorResponse", "doctor"]
 REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml", "pathspec")
 #: Extra, the module it brings, what it is for.
 EXTRAS = (
+    ("onnx", "onnxruntime", "embedding models"),
     ("html", "bs4", "reading HTML"),
     ("pdf", "pypdf", "reading PDF"),
     ("watch", "watchfiles", "ir watch"),
     ("dol", "dol", "corpora in dol stores"),
     ("eval", "ir_measures", "evaluation"),
+    ("postgres", "psycopg", "corpora in PostgreSQL"),
+    ("milvus", "pymilvus", "corpora in Milvus"),
+    ("ray", "ray", "building on several machines"),
 )
 
 
@@ -100,15 +104,21 @@ def _writable(folder: Path) -> bool:
 
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
+    from ir.models.install import installed
 
     best = best_available()
     yield Check("embedder", "ok", f"{best!r} is the best on this machine")
+    models = installed()
+    for model in models:
+        yield Check(f"model {model.name}", "ok", f"{model.bytes / 1e6:.1f} MB, {model.path}")
     if best == "light":
+        here = ", ".join(model.name for model in models)
+        detail = f"{here} cannot be run without the extra onnx" if here else "none on this machine"
         yield Check(
             "embedding model",
             "info",
-            "none on this machine; 'light' compares spelling more than meaning",
-            "From Python, any callable from texts to vectors can be the embedder of a corpus.",
+            f"{detail}; 'light' compares spelling more than meaning",
+            "pip install 'ir-substrate[onnx]'" + ("" if here else ", then: ir models pull"),
         )
 
 
@@ -141,8 +151,12 @@ def _corpus(name: str) -> Check:
     with open_store(name) as store, store.snapshot() as snapshot:
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
-    if embedder in ("light", "custom") or is_installed(embedder):
+    remote = embedder.startswith(("openai:", "ollama:"))
+    if remote or embedder in ("light", "custom") or is_installed(embedder) or Path(embedder).is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(
-        f"corpus {name}", "warning", f"{detail}, which is not on this machine", "Search it with --mode lexical."
+        f"corpus {name}",
+        "warning",
+        f"{detail}, which is not on this machine",
+        f"ir models pull {embedder}, or search it with --mode lexical.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,10 @@ def models(request: ModelsRequest, ctx: Context) -> ModelsResponse:
     from ir.models.install import remove
 
     if request.action == "pull":
-        return ModelsResponse("pull", (_model(_pulled(request, ctx)),))
+        pulled = _model(_pulled(request, ctx))
+        if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+            ctx.note("to run it, install what it needs: pip install 'ir-substrate[onnx]'")
+        return ModelsResponse("pull", (pulled,))
     if request.action == "rm":
         return ModelsResponse("rm", (_model(remove(str(request.name))),))
     return ModelsResponse("ls", tuple(item for item in _listed() if request.name in (None, item.name)))
