@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["dumps", "encoded", "is_kept", "is_plain", "loads", "packed", "unpacked"]
+__all__ = ["as_array", "dumps", "encoded", "is_kept", "is_plain", "loads", "packed", "unpacked"]
 
 #: What has to be written as two characters, and the two.
 _UNKEPT = re.compile("[\x00\x01\ud7ff\ud800-\udfff]")
@@ -51,6 +52,15 @@ def unpacked(text: str) -> str:
     if "\x01" not in text and "\ud7ff" not in text:
         return text
     return _WRITTEN.sub(lambda match: _SINGLES[match.group()], text)
+
+
+def as_array(numbers: Iterable[float]) -> str:
+    """Numbers as an array is written; several times as quick as handing the list to the client library.
+
+    >>> as_array([3, 0.5])
+    '{3,0.5}'
+    """
+    return "{" + ",".join(map(repr, numbers)) + "}"
 
 
 def dumps(value: Any) -> str:

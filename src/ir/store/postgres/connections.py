@@ -22,6 +22,7 @@ from psycopg.pq import TransactionStatus
 
 from ir.store.postgres.address import Address
 from ir.store.postgres.faults import full_pool, translated, unreachable
+from ir.store.postgres.places import Places, PlacesDumper
 
 __all__ = ["Connection", "Connections"]
 
@@ -117,6 +118,7 @@ class Connections:
         return connection
 
     def _configure(self, connection: Connection) -> None:
+        connection.adapters.register_dumper(Places, PlacesDumper)
         connection.execute(
             """SELECT set_config('search_path', quote_ident(%s) || coalesce((
                    SELECT ', ' || quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace

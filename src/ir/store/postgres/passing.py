@@ -1,38 +1,62 @@
-"""Which records pass a restriction, and how many of them: few are compared one by one, many found by an index."""
+"""Which records pass a restriction, and how many of them: few are compared one by one, many found by an index.
+
+Of few, it is remembered where their rows lie (``ctid``) and which numbers they have. A row never changes and so never
+moves while its version lasts, unless somebody has the whole table written anew (``VACUUM FULL``): that gives the table
+another file, which every query by place is told of and compares.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ir.filters import matches
 from ir.protocols import Where
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
 from ir.store.postgres.filters import Condition, condition_of
+from ir.store.postgres.places import Places, places
 from ir.store.postgres.state import State
 
-__all__ = ["EVERYTHING", "Passing", "Passings"]
+__all__ = ["EVERYTHING", "FILE", "Listed", "Passing", "Passings"]
 
 #: As many records as are quickly compared one by one.
 FEW = 10_000
 _REMEMBERED = 64
+#: Up to so many numbers, a set of them is kept as bits.
+_MOST_BITS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Few records: where they lie in which file of the table, and a test of a ``number`` for being one of them."""
+
+    count: int
+    places: Places
+    file: int
+    test: Condition
 
 
 @dataclass(frozen=True)
 class Passing:
-    """``count`` is not counted further than a little above :data:`FEW`; ``listed`` are the numbers, if they are few."""
+    """``count`` is not counted further than a little above :data:`FEW`; up to that, the records are ``listed``."""
 
     condition: Condition
     count: int
-    listed: str | None = None
+    listed: Listed | None = None
 
     @property
     def selective(self) -> bool:
         return self.count <= FEW
 
 
+#: The table's file, asked for inside a query that reads the table: while that runs, it stays what it is.
+FILE = "(SELECT pg_relation_filenode('records')::bigint)"
 EVERYTHING = Condition("true")
 
 
@@ -53,37 +77,57 @@ class Passings:
                 self._known.clear()
             held = self._known.get(where)
         if held is None:
-            held = _look(where, connection)
-            with self._lock:
-                if self._version == state.name:
-                    self._known[where] = held
-                    while len(self._known) > _REMEMBERED:
-                        self._known.popitem(last=False)
+            held = self._look_again(where, state, connection)
         return held
 
+    def moved(self, where: Where, state: State, connection: Connection) -> Passing:
+        """What is known, found out anew, after the table was written anew."""
+        return self._look_again(where, state, connection)
 
-def _look(where: Where, connection: Connection) -> Passing:
+    def _look_again(self, where: Where, state: State, connection: Connection) -> Passing:
+        found = _look(where, state, connection)
+        with self._lock:
+            if self._version == state.name:
+                self._known[where] = found
+                while len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+        return found
+
+
+def _look(where: Where, state: State, connection: Connection) -> Passing:
     condition = condition_of(where)
     if condition is None:
-        return _listed(_by_reading(where, connection))
-    query = f"SELECT number FROM records WHERE {condition.text} LIMIT {FEW + 1}"
-    numbers = [number for (number,) in connection.execute(query.encode(), condition.parameters)]
-    return _listed(numbers) if len(numbers) <= FEW else Passing(condition, len(numbers))
+        return _listed(_by_reading(where, connection), state)
+    query = f"SELECT number, ctid::text, {FILE} FROM records WHERE {condition.text} LIMIT {FEW + 1}"
+    rows = connection.execute(query.encode(), condition.parameters).fetchall()
+    return _listed(rows, state) if len(rows) <= FEW else Passing(condition, len(rows))
 
 
-def _listed(numbers: list[int]) -> Passing:
-    """Records by their numbers: whoever asks with the same filter again need not read metadata again."""
-    # As text, made once: encoding the numbers for each query would take longer than the query.
-    written = "{" + ",".join(map(str, sorted(numbers))) + "}"
-    return Passing(Condition("number = ANY(%s::bigint[])", (written,)), max(len(numbers), 1), written)
+def _listed(rows: Iterable[tuple[int, str, int]], state: State) -> Passing:
+    """Records by their places: whoever asks with the same filter again need not read metadata again."""
+    rows = sorted(rows)
+    numbers = np.array([number for number, _, _ in rows], dtype=np.int64)
+    file = rows[0][2] if rows else 0
+    listed = Listed(len(rows), places([place for _, place, _ in rows]), file, _test(numbers, state))
+    return Passing(listed.test, len(rows), listed)
 
 
-def _by_reading(where: Where, connection: Connection) -> list[int]:
+def _test(numbers: np.ndarray[Any, np.dtype[np.int64]], state: State) -> Condition:
+    if state.last_number <= _MOST_BITS:
+        # One bit for each record that there ever was: nothing to be parsed, nothing for the planner to weigh.
+        bits = np.zeros(state.last_number + 1, dtype=bool)
+        bits[numbers] = True
+        return Condition("get_bit(%s::bytea, number) = 1", (np.packbits(bits, bitorder="little").tobytes(),))
+    # An expression and not the column: thousands of numbers are to be looked up in a hash, not in the index.
+    return Condition("number + 0 = ANY(%s::bigint[])", ("{" + ",".join(map(str, numbers.tolist())) + "}",))
+
+
+def _by_reading(where: Where, connection: Connection) -> list[tuple[int, str, int]]:
     """For filters that SQL would answer differently: every record's metadata, once for each version."""
     kinds = condition_of(Where(kinds=where.kinds)) or EVERYTHING
-    query = f"SELECT number, metadata::text FROM records WHERE {kinds.text}"
+    query = f"SELECT number, ctid::text, {FILE}, metadata::text FROM records WHERE {kinds.text}"
     return [
-        number
-        for number, metadata in connection.execute(query.encode(), kinds.parameters)
+        (number, place, file)
+        for number, place, file, metadata in connection.execute(query.encode(), kinds.parameters)
         if where.filter is None or matches(where.filter, codec.loads(metadata))
     ]

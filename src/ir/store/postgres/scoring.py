@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ir.protocols import TermStats
-from ir.store.bm25 import DFLT_B, DFLT_K1, idf
-from ir.store.postgres.codec import packed
+from ir.store.bm25 import DFLT_B, DFLT_K1
+from ir.store.postgres.codec import as_array, packed
 from ir.store.postgres.connections import Connection
 from ir.store.postgres.filters import Condition
 from ir.store.postgres.state import State
 
 __all__ = ["Scoring", "TextSearch", "scoring_for"]
 
+#: The weights of the query's terms are worked out where the terms are counted, which saves a question before this one.
 _BM25 = """
+WITH q AS MATERIALIZED (
+    SELECT t.number AS term,
+           w.weight * {gain}::float8 * ln(1 + ({records}::float8 - t.documents + 0.5) / (t.documents + 0.5)) AS weight
+    FROM unnest(%s::text[], %s::float8[]) AS w (term, weight) JOIN terms t USING (term) WHERE t.documents > 0
+)
 SELECT p.number, sum(q.weight * p.count / (p.count + {fixed}::float8 + {slope}::float8 * p.length)) AS score
-FROM unnest(%s::int[], %s::float8[]) AS q (term, weight) JOIN postings p ON p.term = q.term {which}
+FROM q JOIN postings p ON p.term = q.term {which}
 GROUP BY p.number
 """
 _RANK = "SELECT number, ts_rank_cd(lexemes, q)::float8 AS score FROM documents, (SELECT %s::tsquery AS q) AS query"
@@ -32,17 +38,18 @@ class Scoring:
 
     def scores(self, terms: Mapping[str, float], numbers: Sequence[int] | None = None) -> Condition | None:
         """The query that scores every record with one of the terms, or those given; ``None`` if there are none."""
-        self._look_up(terms)
-        known = [(weight, *self._terms[term]) for term, weight in terms.items() if self._terms[term][1] > 0]
-        if not known:
+        if not terms:
             return None
-        numbers_of = [number for _, number, _ in known]
-        weights = [weight * (DFLT_K1 + 1) * idf(self._state.records, held) for weight, _, held in known]
-        slope = DFLT_K1 * DFLT_B / (self._state.average_length or 1.0)
-        which = "" if numbers is None else "AND p.number = ANY(%s)"
-        text = _BM25.format(fixed=repr(DFLT_K1 * (1 - DFLT_B)), slope=repr(slope), which=which)
-        parameters: tuple[Any, ...] = (numbers_of, weights)
-        return Condition(text, parameters if numbers is None else (*parameters, list(numbers)))
+        text = _BM25.format(
+            gain=repr(DFLT_K1 + 1),
+            records=self._state.records,
+            fixed=repr(DFLT_K1 * (1 - DFLT_B)),
+            slope=repr(DFLT_K1 * DFLT_B / (self._state.average_length or 1.0)),
+            which="" if numbers is None else "AND p.number = ANY(%s::bigint[])",
+        )
+        weights = as_array(terms.values())
+        parameters: tuple[Any, ...] = ([packed(term) for term in terms], weights)
+        return Condition(text, parameters if numbers is None else (*parameters, as_array(numbers)))
 
     def stats(self, terms: Sequence[str]) -> TermStats:
         self._look_up(terms)
@@ -72,8 +79,8 @@ class TextSearch(Scoring):
         words = [term for term, weight in terms.items() if weight > 0]
         if not words:
             return None
-        which = " WHERE lexemes @@ q" + ("" if numbers is None else " AND number = ANY(%s)")
-        return Condition(_RANK + which, (_any_of(words),) if numbers is None else (_any_of(words), list(numbers)))
+        which = " WHERE lexemes @@ q" + ("" if numbers is None else " AND number = ANY(%s::bigint[])")
+        return Condition(_RANK + which, (_any_of(words),) if numbers is None else (_any_of(words), as_array(numbers)))
 
     def settings(self) -> Mapping[str, Any]:
         return {"bm25_sat_k": self.SATURATION}

@@ -14,7 +14,7 @@ from ir.store.checks import fits
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
 from ir.store.postgres.filters import Condition
-from ir.store.postgres.nearest import nearest, similarity
+from ir.store.postgres.nearest import Written, nearest, similarity
 from ir.store.postgres.passing import Passing, Passings
 from ir.store.postgres.scoring import Scoring, scoring_for
 from ir.store.postgres.state import State
@@ -50,6 +50,8 @@ class PostgresSnapshot:
             self._config = {**self._scoring.settings(), **self._config}
         self._kinds: frozenset[str] | None = None
         self._artifacts: dict[str, int] = {}
+        self._known: dict[int, tuple[int, str]] = {}
+        self._written: tuple[Vector, Written] | None = None
 
     @property
     def version(self) -> str:
@@ -76,15 +78,33 @@ class PostgresSnapshot:
         fits(vector, self.dim)
         if self.dim is None or limit < 1:
             return _nothing()
-        return _ranking(nearest(self._connection, self._state, vector, limit, self._passing(where)))
+        written, passing = self._as_written(vector), self._passing(where)
+        found = nearest(self._connection, self._state, written, limit, passing)
+        if found is None:
+            passing = self._passings.moved(where, self._state, self._connection)
+            found = nearest(self._connection, self._state, written, limit, passing) or []
+        return _ranking(self._noted(found))
 
     def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
         fits(vector, self.dim)
         if not len(refs):
             return np.zeros(0, dtype=np.float32)
-        score, parameters = similarity(self._state, vector)
-        query = f"SELECT number, {score} FROM records WHERE number = ANY(%s)"
-        return self._scores(Condition(query, (*parameters, refs.tolist())), refs)
+        score, parameters = similarity(self._state, self._as_written(vector))
+        query = f"SELECT number, {score}, artifact_id, kind FROM records WHERE number = ANY(%s::bigint[])"
+        found = dict(self._noted(self._fetch(query, (*parameters, codec.as_array(refs.tolist())))))
+        return np.array([found.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
+
+    def _as_written(self, vector: Vector) -> Written:
+        if self._written is None or self._written[0] is not vector:
+            self._written = (vector, Written(vector))
+        return self._written[1]
+
+    def _noted(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, float]]:
+        """Numbers and scores; the artifacts and kinds that came with them need not be asked for again."""
+        numbers = self._artifacts
+        for number, _, artifact, kind in rows:
+            self._known[number] = (numbers.setdefault(artifact, len(numbers)), kind)
+        return [(number, score) for number, score, _, _ in rows]
 
     # -- lexical -----------------------------------------------------------------------------------------------
 
@@ -96,9 +116,8 @@ class PostgresSnapshot:
             return self._ranked(scores.text, scores.parameters, limit)
         passing = self._passing(where)
         if passing.listed is not None:
-            # An expression and not the column: thousands of numbers are to be looked up in a hash, not in the index.
-            text = f"SELECT s.* FROM ({scores.text}) AS s WHERE number + 0 = ANY(%s::bigint[])"
-            return self._ranked(text, (*scores.parameters, passing.listed), limit)
+            text = f"SELECT s.* FROM ({scores.text}) AS s WHERE {passing.listed.test.text}"
+            return self._ranked(text, (*scores.parameters, *passing.listed.test.parameters), limit)
         return self._ranked_then_filtered(scores, limit, passing)
 
     def _ranked_then_filtered(self, scores: Condition, limit: int, passing: Passing) -> Ranking:
@@ -139,17 +158,20 @@ class PostgresSnapshot:
     # -- rows --------------------------------------------------------------------------------------------------
 
     def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
-        query = "SELECT number, artifact_id, kind FROM records WHERE number = ANY(%s)"
-        found = {number: (artifact, kind) for number, artifact, kind in self._fetch(query, (refs.tolist(),))}
-        numbers = self._artifacts
-        groups = [numbers.setdefault(found[ref][0], len(numbers)) for ref in refs.tolist()]
-        return np.array(groups, dtype=np.int64), [codec.unpacked(found[ref][1]) for ref in refs.tolist()]
+        asked = refs.tolist()
+        missing = [ref for ref in asked if ref not in self._known]
+        if missing:
+            query = "SELECT number, 0, artifact_id, kind FROM records WHERE number = ANY(%s::bigint[])"
+            self._noted(self._fetch(query, (codec.as_array(missing),)))
+        known = [self._known[ref] for ref in asked]
+        return np.array([group for group, _ in known], dtype=np.int64), [codec.unpacked(kind) for _, kind in known]
 
     def rows(self, refs: Refs) -> list[Row]:
         query = (
             "SELECT number, id, artifact_id, kind, surface_index, text, coalesce(written, metadata::text) FROM records "
-            "WHERE number = ANY(%s)"
+            "WHERE number = ANY(%s::bigint[])"
         )
+        asked = refs.tolist()
         found = {
             number: Row(
                 codec.unpacked(record_id),
@@ -159,9 +181,9 @@ class PostgresSnapshot:
                 codec.unpacked(text),
                 codec.loads(metadata),
             )
-            for number, record_id, artifact, kind, index, text, metadata in self._fetch(query, (refs.tolist(),))
+            for number, record_id, artifact, kind, index, text, metadata in self._fetch(query, (codec.as_array(asked),))
         }
-        return [found[ref] for ref in refs.tolist()]
+        return [found[ref] for ref in asked]
 
     def _passing(self, where: Where) -> Passing:
         return self._passings.of(where, self._state, self._connection)
