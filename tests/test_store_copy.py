@@ -141,20 +141,38 @@ def test_what_changed_in_between_is_brought_over_too() -> None:
 
 _COPYING = """
     import sys
-    from ir.store.local import LocalStore
+    from ir.store import CorpusStore
     from ir.transfer import copy_store
-    class Slow(LocalStore):
-        def put_records(self, records):
-            super().put_records(records)
-            print("batch", flush=True)
-            sys.stdin.readline()
-    copy_store(LocalStore(sys.argv[1]), Slow(sys.argv[2]), batch=5)
+    target = CorpusStore.open(sys.argv[2])
+    write = target._write_records
+    def slowly(records):
+        write(records)
+        print("batch", flush=True)
+        sys.stdin.readline()
+    target._write_records = slowly
+    copy_store(CorpusStore.open(sys.argv[1]), target, batch=5)
 """
 
 
-def test_a_killed_copy_is_taken_up(tmp_path: Path) -> None:
-    source = filled(LocalStore(tmp_path / "from"))
-    arguments = [sys.executable, "-c", textwrap.dedent(_COPYING), str(tmp_path / "from"), str(tmp_path / "to")]
+def local_address(folder: Path) -> str:
+    return f"{folder}/to"
+
+
+def milvus_address(folder: Path) -> str:
+    return str(milvus(folder).address.label)
+
+
+def postgres_address(folder: Path) -> str:
+    postgres(folder).close()  # leaves the test if there is no server
+    from tests.store.postgres.fixtures import new_corpus_url
+
+    return new_corpus_url()
+
+
+@pytest.mark.parametrize("address", [local_address, postgres_address, milvus_address])
+def test_a_killed_copy_is_taken_up(tmp_path: Path, address: Callable[[Path], str]) -> None:
+    source, to = filled(LocalStore(tmp_path / "from")), address(tmp_path)
+    arguments = [sys.executable, "-c", textwrap.dedent(_COPYING), f"{tmp_path}/from", to]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as copier:
         assert copier.stdin is not None
         assert copier.stdout is not None
@@ -164,13 +182,41 @@ def test_a_killed_copy_is_taken_up(tmp_path: Path) -> None:
             copier.stdin.flush()
         assert copier.stdout.readline() == b"batch\n"
         os.kill(copier.pid, signal.SIGKILL)
-    with LocalStore(tmp_path / "to") as target:
+    with CorpusStore.open(to) as target:
         assert COPYING in target.get_config()
         report = copy_store(source, target, batch=5)
         # The batch that was being written when the copier died was not committed.
         assert (report.already_there, report.written) == (15, 10)
         assert tally(target) == tally(source)
+        assert target.get_config() == CONFIG
     source.close()
+
+
+@pytest.mark.parametrize("kind", ["local", "milvus", "postgres"])
+def test_no_more_than_a_batch_is_held(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = (tmp_path / "from", tmp_path / "to")
+    for folder in folders:
+        folder.mkdir()
+    with MAKERS[kind](folders[0]) as source, MAKERS[kind](folders[1]) as target:
+        filled(source)
+        with pytest.raises(ConnectionError):
+            copy_store(source, Stopping(target, 2), batch=5)
+        source.delete_record("r0")
+        source.delete_ledger_entry("k3")
+
+        def whole(*_: Any) -> Any:
+            raise AssertionError("everything at once")
+
+        for name in ("record_ids", "_all_records", "matrix"):
+            monkeypatch.setattr(type(source), name, whole)
+        for name in ("ledger_items", "link_items"):
+            monkeypatch.setattr(CorpusStore, name, whole)
+        report = copy_store(source, target, batch=5)
+        assert (report.written + report.already_there, report.removed) == (24, 1)
+        assert report.already_there >= 8
+        assert max(map(len, target.iter_records(5))) == 5
+        assert max(map(len, target.iter_entries("ledger", 5))) == 5
+        assert tally(target) == tally(source)
 
 
 def test_a_target_that_holds_something_is_refused() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,9 @@ def copy_store(
 ) -> CopyReport:
     """Make ``target`` hold what ``source`` holds: records with their vectors, ledger, links, settings, calibrations.
 
-    One batch of records is in memory at a time, beside the ids of all and the ledger's entries. Each batch is one
-    transaction. A copy that broke off is taken up by calling this again: what is there and the same is not
-    written again. Until the last write the target has no embedder in its settings, so nobody can open it half full.
+    One batch of records or of ledger entries is in memory at a time, however large the corpus is, and each batch is
+    one write. A copy that broke off is taken up by calling this again: what is there and the same is not written
+    again. Until the last write the target has no embedder in its settings, so nobody can open it half full.
     A target that holds anything else is refused, unless ``overwrite`` lets it be emptied first.
 
     >>> from ir.store import CorpusStore
@@ -87,17 +88,20 @@ def copy_store(
         raise InvalidInput(
             "The source is itself a copy that broke off.", remedy="Finish that one first, by running it again."
         )
-    same = _claim(target, config, version, overwrite=overwrite)
+    _claim(target, config, version, overwrite=overwrite, batch=batch)
     report = CopyReport()
-    sums = _copy_records(source, target, batch, report, progress, trusted=same)
+    sums = _copy_records(source, target, batch, report, progress)
     for name in ("ledger", "links"):
-        sums[name] = _copy_entries(name, source, target, batch, report)
+        sums[name] = _copy_entries(name, source, target, batch)
     sums["calibrations"] = _copy_calibrations(source, target)
     _check_unchanged(source, version)
     _verify(target, sums, report, batch, progress)
-    target.set_config(config)
+    with target.transaction():
+        target.set_config(config)
     if target.get_config() != config:
         raise _differs("settings", "one", "another")
+    with target.snapshot():
+        pass  # what searches need beside the records is made now, not when somebody waits for the first one
     report.records, report.ledger = sums["records"].count, sums["ledger"].count
     report.links, report.calibrations = sums["links"].count, sums["calibrations"].count
     report.sums = {name: str(tally) for name, tally in sums.items() if not name.startswith("half")}
@@ -107,10 +111,10 @@ def copy_store(
 def tally(store: Any, *, batch: int = DFLT_BATCH) -> dict[str, Tally]:
     """Counts and checksums of everything in a store but its settings; the same for stores that hold the same."""
     sums = {"records": Tally(), "half records": Tally()}
-    for records in _batches(store, batch):
+    for records in store.iter_records(batch):
         _add_records(sums, records)
-    for name, items in (("ledger", store.ledger_items()), ("links", store.link_items())):
-        sums[name] = _tallied(items)
+    for name in ("ledger", "links"):
+        sums[name] = _tallied(chain.from_iterable(store.iter_entries(name, batch)))
     sums["calibrations"] = _tallied(_calibrations(store))
     return sums
 
@@ -119,52 +123,42 @@ def tally(store: Any, *, batch: int = DFLT_BATCH) -> dict[str, Tally]:
 
 
 def _copy_records(
-    source: Any, target: Any, batch: int, report: CopyReport, progress: Listener | None, *, trusted: bool
+    source: Any, target: Any, batch: int, report: CopyReport, progress: Listener | None
 ) -> dict[str, Tally]:
-    """Bring over what is missing; with ``trusted``, what an earlier attempt brought is left to the verification."""
+    """Bring over what is missing or differs."""
     sums = {"records": Tally(), "half records": Tally()}
     ticker = Ticker(progress, "copy", len(source))
-    present = set(target.record_ids())
-    for records in _batches(source, batch):
+    empty = not len(target)
+    for records in source.iter_records(batch):
         _add_records(sums, records)
-        fresh = [record for record in records if record.id not in present or not (trusted or _holds(target, record))]
+        fresh = records if empty else _without_held(target, records)
         report.already_there += len(records) - len(fresh)
         if fresh:
-            with target.transaction():
-                target.put_records(fresh)
+            target.put_records(fresh)
         report.written += len(fresh)
         ticker.tick(len(records))
-    if present and len(target) > sums["records"].count:
-        _remove_strangers(source, target, batch, report)
+    if not empty and len(target) > sums["records"].count:
+        report.removed = _remove_strangers(source, target, batch)
     ticker.end()
     return sums
 
 
-def _remove_strangers(source: Any, target: Any, batch: int, report: CopyReport) -> None:
-    """Records that an earlier attempt brought over and that left the source since."""
-    strangers = sorted(set(target.record_ids()) - set(source.record_ids()))
-    for start in range(0, len(strangers), batch):
-        with target.transaction():
-            target.delete_records(strangers[start : start + batch])
-    report.removed = len(strangers)
+def _without_held(target: Any, records: Sequence[Record]) -> list[Record]:
+    """The records that the target does not hold as they are."""
+    held = {record.id: _digest(record, half=True) for record in target.get_records([record.id for record in records])}
+    return [record for record in records if held.get(record.id) != _digest(record, half=True)]
 
 
-def _holds(store: Any, record: Record) -> bool:
-    try:
-        held = store.get_record(record.id)
-    except KeyError:
-        return False
-    return _digest(held, half=True) == _digest(record, half=True)
-
-
-def _batches(store: Any, size: int) -> Iterator[Sequence[Record]]:
-    streamed: Callable[..., Iterator[list[Record]]] | None = getattr(store, "iter_records", None)
-    if streamed is not None:
-        yield from streamed(size)
-        return
-    ids = store.record_ids()
-    for start in range(0, len(ids), size):
-        yield [store.get_record(record_id) for record_id in ids[start : start + size]]
+def _remove_strangers(source: Any, target: Any, batch: int) -> int:
+    """Take out records that an earlier attempt brought over and that left the source since; how many there were."""
+    removed = 0
+    for records in target.iter_records(batch):
+        ids = [record.id for record in records]
+        known = {record.id for record in source.get_records(ids)}
+        strangers = [record_id for record_id in ids if record_id not in known]
+        target.delete_records(strangers)
+        removed += len(strangers)
+    return removed
 
 
 def _add_records(sums: Mapping[str, Tally], records: Iterable[Record]) -> None:
@@ -186,31 +180,25 @@ def _digest(record: Record, *, half: bool = False) -> bytes:
 # -- everything else ---------------------------------------------------------------------------------------------
 
 
-def _copy_entries(name: str, source: Any, target: Any, batch: int, report: CopyReport) -> Tally:
-    read = source.ledger_items if name == "ledger" else source.link_items
-    there = dict(target.ledger_items() if name == "ledger" else target.link_items())
+def _copy_entries(name: Any, source: Any, target: Any, batch: int) -> Tally:
+    """Bring over the ledger or the links: all of it, as writing in bulk is quicker than asking what is there."""
     write = target.set_ledger_entry if name == "ledger" else target.set_links
     erase = target.delete_ledger_entry if name == "ledger" else target.delete_links
-    total, waiting = Tally(), []
-    for key, value in read():
-        total.add(_entry_digest(key, value))
-        if there.pop(key, None) != value:
-            waiting.append((key, value))
-        if len(waiting) >= batch:
-            _write_entries(target, write, waiting)
-            waiting = []
-    _write_entries(target, write, waiting)
-    with target.transaction():
-        for key in there:
-            erase(key)
-    return total
-
-
-def _write_entries(target: Any, write: Callable[[str, Any], None], entries: Sequence[tuple[str, Any]]) -> None:
-    if entries:
+    empty = next(iter(target.iter_entries(name, 1)), None) is None
+    total = Tally()
+    for entries in source.iter_entries(name, batch):
         with target.transaction():
             for key, value in entries:
+                total.add(_entry_digest(key, value))
                 write(key, value)
+    if not empty and sum(map(len, target.iter_entries(name, batch))) > total.count:
+        read = source.get_ledger_entry if name == "ledger" else source.get_links
+        for entries in target.iter_entries(name, batch):
+            strangers = [key for key, _ in entries if not read(key)]
+            with target.transaction():
+                for key in strangers:
+                    erase(key)
+    return total
 
 
 def _copy_calibrations(source: Any, target: Any) -> Tally:
@@ -246,8 +234,8 @@ def _bytes(value: Any) -> bytes:
 # -- beginning and end -------------------------------------------------------------------------------------------
 
 
-def _claim(target: Any, config: Mapping[str, Any], version: str, *, overwrite: bool) -> bool:
-    """Mark the target as ours to fill; whether a copy of just this version broke off there before."""
+def _claim(target: Any, config: Mapping[str, Any], version: str, *, overwrite: bool, batch: int) -> None:
+    """Mark the target as ours to fill."""
     held = target.get_config()
     if COPYING not in held and (held or len(target)):
         if not overwrite:
@@ -255,26 +243,27 @@ def _claim(target: Any, config: Mapping[str, Any], version: str, *, overwrite: b
                 f"The target holds a corpus of {len(target)} records already.",
                 remedy="Choose another target, or let it be emptied with overwrite (--force).",
             )
-        _empty(target)
+        _empty(target, batch)
     # Words are analysed as they are written: in the language that the corpus will have.
     marked = {
         COPYING: {"name": config.get("name"), "version": version},
         "language": config.get("language") or "english",
     }
-    if held == marked:
-        return True
-    target.set_config(marked)
-    return False
+    if held != marked:
+        target.set_config(marked)
 
 
-def _empty(target: Any) -> None:
+def _empty(target: Any, batch: int) -> None:
     with target.transaction():
         target.set_config({COPYING: {"emptied": True}})
-        target.delete_records(target.record_ids())
-        for key, _ in target.ledger_items():
-            target.delete_ledger_entry(key)
-        for artifact_id, _ in target.link_items():
-            target.delete_links(artifact_id)
+        for records in target.iter_records(batch):
+            target.delete_records([record.id for record in records])
+        for entries in target.iter_entries("ledger", batch):
+            for key, _ in entries:
+                target.delete_ledger_entry(key)
+        for entries in target.iter_entries("links", batch):
+            for artifact_id, _ in entries:
+                target.delete_links(artifact_id)
 
 
 def _check_unchanged(source: Any, version: str) -> None:

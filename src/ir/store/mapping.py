@@ -32,6 +32,7 @@ __all__ = ["CorpusStore"]
 #: The views of a corpus that hold JSON values by key.
 View = Literal["ledger", "links", "config", "calibration"]
 _SETTINGS = "config"
+DFLT_BATCH = 1000
 
 
 class CorpusStore:
@@ -141,6 +142,26 @@ class CorpusStore:
         if record_ids:
             with self._write_scope():
                 self._erase_records(record_ids)
+
+    def get_records(self, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the records that are there, in no particular order."""
+        found = (self._read_record(record_id) for record_id in dict.fromkeys(record_ids))
+        return [record for record in found if record is not None]
+
+    def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
+        """Every record, ``batch`` at a time; no more than those are in memory, if the store is not.
+
+        What is written meanwhile may be among them or not: :attr:`version` tells whether anything was.
+        """
+        ids = self.record_ids()
+        for start in range(0, len(ids), batch):
+            yield self.get_records(ids[start : start + batch])
+
+    def iter_entries(self, view: View, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
+        entries = self._read_all(view)
+        for start in range(0, len(entries), batch):
+            yield entries[start : start + batch]
 
     def matrix(self) -> Matrix:
         """``(record_ids, matrix, metas)``: all vectors, as rows of length one, with what is known of each record.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from ir.testing.durable_contract import DurableContract
 from ir.testing.embedder_contract import EmbedderContract
 from ir.testing.keeping_contract import KeepingContract
+from ir.testing.paging_contract import PagingContract
 from ir.testing.searching_contract import SearchingContract
 from ir.testing.transaction_contract import TransactionContract
 
 __all__ = ["DurableStoreContract", "EmbedderContract", "StoreContract"]
 
 
-class StoreContract(KeepingContract, TransactionContract, SearchingContract):
+class StoreContract(KeepingContract, PagingContract, TransactionContract, SearchingContract):
     """What every store does. Subclass it with a fixture ``store`` that gives an empty one."""
 
 

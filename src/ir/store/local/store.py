@@ -20,12 +20,13 @@ from ir.store.local.database import Database
 from ir.store.local.faults import translated
 from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
+from ir.store.local.paging import entry_pages, record_pages
 from ir.store.local.points import reach
 from ir.store.local.snapshot import LocalSnapshot
 from ir.store.local.state import State, derive_from
-from ir.store.local.tables import all_records, erase_records, read_record, write_records
+from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
 from ir.store.local.view import Damaged, View
-from ir.store.mapping import CorpusStore
+from ir.store.mapping import DFLT_BATCH, CorpusStore
 
 if TYPE_CHECKING:
     from ir.protocols import Snapshot
@@ -235,6 +236,19 @@ class LocalStore(CorpusStore):
     def record_ids(self) -> list[str]:
         """The ids of all records, in the order in which they were written."""
         return [record_id for (record_id,) in self._rows("SELECT id FROM records ORDER BY number")]
+
+    def get_records(self, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the records that are there, in no particular order."""
+        with self._connection() as connection:
+            return read_records(connection, record_ids)
+
+    def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
+        """Every record in the order of writing, ``batch`` at a time; no more than those are in memory."""
+        return record_pages(self._connection, batch)
+
+    def iter_entries(self, view: str, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
+        return entry_pages(self._connection, view, batch)
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ir.base import Record
 
-__all__ = ["all_records", "erase_records", "read_record", "write_records"]
+__all__ = ["all_records", "erase_records", "read_record", "read_records", "records_of", "write_records"]
 
 _RECORD = (
     "SELECT r.id, a.id, k.name, r.surface_index, r.text, v.vector, r.metadata FROM records r "
@@ -28,6 +28,17 @@ def read_record(connection: sqlite3.Connection, record_id: str) -> Record | None
 
 def all_records(connection: sqlite3.Connection) -> list[Record]:
     return [_record(row) for row in connection.execute(_RECORD + "ORDER BY a.id, r.surface_index, r.id")]
+
+
+def records_of(connection: sqlite3.Connection, condition: str, parameters: Sequence[Any]) -> list[Record]:
+    """The records for which a condition on ``r`` holds."""
+    return [_record(row) for row in connection.execute(f"{_RECORD}WHERE {condition}", parameters)]
+
+
+def read_records(connection: sqlite3.Connection, record_ids: Sequence[str]) -> list[Record]:
+    """Those of the records that are there."""
+    wanted = list(dict.fromkeys(record_ids))
+    return [record for marks, part in _parts(wanted) for record in records_of(connection, f"r.id IN ({marks})", part)]
 
 
 def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:

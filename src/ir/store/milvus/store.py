@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Record
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["MilvusStore"]
 
 _WINDOW = 1000
+#: How many records one request names.
+_MARKS = 1000
 
 
 class _Transaction(threading.local):
@@ -193,6 +196,28 @@ class MilvusStore(CorpusStore):
         kinds, collection = state.kind_names(), self._collections.records(state.dim)
         for rows in self._connection.windows(collection, visible(state.version), STORED_FIELDS, state.next_ref, batch):
             yield [decode_record(row, kinds, body_of(row, self._entries, state.version), state.dim) for row in rows]
+
+    def iter_entries(self, view: str, batch: int = _WINDOW) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
+        if self._own.writing is not None:
+            self._own.writing.flush()
+        state = self._state()
+        entries = self._entries.read_all(view, state.version, state.next_entry)
+        while page := list(islice(entries, batch)):
+            yield page
+
+    def get_records(self, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the records that are there, in no particular order."""
+        state = self._state()
+        if state.dim is None:
+            return []
+        kinds, found = state.kind_names(), []
+        for start in range(0, len(record_ids), _MARKS):
+            marks = ", ".join(f'"{mark_of(record_id)}"' for record_id in record_ids[start : start + _MARKS])
+            expr = f"mark in [{marks}] and {visible(state.version)}"
+            for row in self._connection.query(self._collections.records(state.dim), expr, ["ref", *STORED_FIELDS]):
+                found.append(decode_record(row, kinds, body_of(row, self._entries, state.version), state.dim))
+        return found
 
     def _dimension(self) -> int | None:
         return self._state().dim

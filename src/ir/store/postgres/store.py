@@ -13,7 +13,7 @@ from psycopg.errors import UndefinedTable
 
 from ir.base import Record
 from ir.errors import CorpusBusy, CorpusError, IrError, StoreUnwritable
-from ir.store.mapping import CorpusStore
+from ir.store.mapping import DFLT_BATCH, CorpusStore
 from ir.store.postgres import codec
 from ir.store.postgres.address import Address
 from ir.store.postgres.connections import Connection, Connections
@@ -23,7 +23,7 @@ from ir.store.postgres.passing import Passings
 from ir.store.postgres.schema import LATEST, applied_version, check_version, create_schema, migrate
 from ir.store.postgres.snapshot import PostgresSnapshot
 from ir.store.postgres.state import State
-from ir.store.postgres.tables import all_records, digest, read_record
+from ir.store.postgres.tables import all_records, digest, read_page, read_record, read_records
 from ir.store.postgres.writing import Writing
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class PostgresStore(CorpusStore):
             try:
                 if writing.indexed_anew:
                     remove_old_indexes(connection, writing.state)
-                if writing.large:
-                    connection.execute("VACUUM records, postings, documents, terms")
+                # A corpus that came in many small writes is first looked at as a whole when it gets its index.
+                connection.execute("VACUUM (ANALYZE) records, postings, documents, terms")
             finally:
                 connection.close()
 
@@ -225,6 +225,33 @@ class PostgresStore(CorpusStore):
     def record_ids(self) -> list[str]:
         """The ids of all records, in the order in which they were written."""
         return [codec.unpacked(key) for (key,) in self._rows("SELECT id FROM records ORDER BY number")]
+
+    def get_records(self, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the records that are there, in no particular order."""
+        with self._reading() as connection, suppress(UndefinedTable):
+            return read_records(connection, record_ids)
+        return []
+
+    def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
+        """Every record in the order of writing, ``batch`` at a time; no connection is held between two of them."""
+        last = 0
+        while True:
+            page: list[Record] = []
+            with self._reading() as connection, suppress(UndefinedTable):
+                last, page = read_page(connection, last, batch)
+            if not page:
+                return
+            yield page
+
+    def iter_entries(self, view: str, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
+        if self._own.writing is not None:
+            self._own.writing.flush()
+        last = ""
+        query = f"SELECT md5(key), key, value::text FROM {view} WHERE md5(key) > %s ORDER BY md5(key) LIMIT %s"
+        while rows := self._rows(query, last, batch):
+            yield [(codec.unpacked(key), codec.loads(value)) for _, key, value in rows]
+            last = rows[-1][0]
 
     def ledger_fields(self, *names: str) -> list[tuple[Any, ...]]:
         """The named fields of every ledger entry, without the rest of it."""

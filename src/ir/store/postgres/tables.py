@@ -14,7 +14,16 @@ from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
 from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, json_text, text, vectors
 
-__all__ = ["all_records", "check_vectors", "digest", "erase_records", "insert_records", "read_record"]
+__all__ = [
+    "all_records",
+    "check_vectors",
+    "digest",
+    "erase_records",
+    "insert_records",
+    "read_page",
+    "read_record",
+    "read_records",
+]
 
 _COLUMNS = "id, artifact_id, kind, surface_index, text, vector, coalesce(written, metadata::text)"
 _TARGET = "records (number, surface_index, id, artifact_id, kind, metadata, written, vector, text)"
@@ -86,6 +95,25 @@ def read_record(connection: Connection, record_id: str) -> Record | None:
         cursor.execute(f"SELECT {_COLUMNS} FROM records WHERE md5(id) = %s AND id = %s".encode(), (digest(key), key))
         row = cursor.fetchone()
     return None if row is None else _record(row)
+
+
+def read_records(connection: Connection, record_ids: Sequence[str]) -> list[Record]:
+    """Those of the records that are there."""
+    keys = [codec.packed(record_id) for record_id in dict.fromkeys(record_ids)]
+    condition = "md5(id) = ANY(%s) AND id = ANY(%s)"
+    return [_record(row[1:]) for row in _rows(connection, condition, ([digest(key) for key in keys], keys))]
+
+
+def read_page(connection: Connection, after: int, size: int) -> tuple[int, list[Record]]:
+    """Up to ``size`` records whose numbers follow ``after``, and the last of the numbers."""
+    rows = _rows(connection, "number > %s ORDER BY number LIMIT %s", (after, size))
+    return (rows[-1][0] if rows else after), [_record(row[1:]) for row in rows]
+
+
+def _rows(connection: Connection, condition: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor(binary=True) as cursor:
+        cursor.execute(f"SELECT number, {_COLUMNS} FROM records WHERE {condition}".encode(), parameters)
+        return cursor.fetchall()
 
 
 def all_records(connection: Connection) -> list[Record]:
