@@ -44,7 +44,8 @@ _ALIASES = {
 _KNOWN = (LIGHT, DEFAULT_MODEL, "minilm-int8", STATIC)
 #: What must be installed for a model to run.
 _PACKAGES = {DEFAULT_MODEL: ("onnxruntime", "tokenizers"), STATIC: ("tokenizers",)}
-_loaders: list[str | Loader] = ["ir.embed.remote:load", "ir.embed.static:load", "ir.embed.onnx:load"]
+_REMOTE = "ir.embed.remote:load"
+_loaders: list[str | Loader] = [_REMOTE, "ir.embed.static:load", "ir.embed.onnx:load"]
 
 
 def canonical_name(name: str) -> str:
@@ -86,6 +87,8 @@ def load_model(name: str) -> Embedder:
     """The embedder of a model that is on this machine."""
     model = canonical_name(name)
     for loader in _loaders:
+        if loader == _REMOTE and ":" not in model:
+            continue  # what speaks HTTP takes longer to import than a table takes to load
         embedder = _resolved(loader)(model)
         if embedder is not None:
             return embedder

@@ -209,7 +209,7 @@ class _Builder:
         """By how much each column is made smaller: as it is large itself, and as its weights are small."""
         spread = np.abs(as_float32(self.tensors[f"{norm}.weight"]))
         spread = np.maximum(spread + np.abs(as_float32(self.tensors[f"{norm}.bias"])) / 3, 1e-3)
-        largest = np.maximum(np.abs(weights).max(axis=0), 1e-3)
+        largest = np.maximum(_largest(weights, axis=0), 1e-3)
         factors: NDArray[np.float32] = (spread**_SMOOTHING / largest ** (1 - _SMOOTHING)).astype(np.float32)
         return factors
 
@@ -227,6 +227,13 @@ class _Builder:
 
 def _quantised(weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Weights ``(outputs, inputs)`` as whole numbers ``(inputs, outputs)``, and the scale of each output."""
-    scale = np.maximum(np.abs(weights).max(axis=1), 1e-12) / _WEIGHT_LIMIT
-    whole = np.rint(weights / scale[:, None]).astype(np.int8)
+    scale = np.maximum(_largest(weights, axis=1), 1e-12) / _WEIGHT_LIMIT
+    steps = weights / scale[:, None]
+    whole = np.rint(steps, out=steps).astype(np.int8)
     return np.ascontiguousarray(whole.T), scale.astype(np.float32)
+
+
+def _largest(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    """The largest magnitudes along an axis, without a copy of the weights: this is most of what loading int8 costs."""
+    largest: NDArray[np.float32] = np.maximum(weights.max(axis=axis), -weights.min(axis=axis))
+    return largest

@@ -38,7 +38,8 @@ class TextTokenizer:
 
     def word(self, text: str) -> list[int]:
         """The ids of a few characters: :meth:`__call__` without what only long texts need."""
-        ids: list[int] = self._tokenizer.encode(self._clean(text), None, False, self._special).ids
+        clean = text if text.isascii() and not self._lower else self._clean(text)
+        ids: list[int] = self._tokenizer.encode(clean, None, False, self._special).ids
         return ids
 
     def pair(self, first: str, second: str) -> Tokens:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,12 @@ class _Words(dict[str, bytes]):
     def __init__(self, tokenizer: TextTokenizer) -> None:
         super().__init__()
         self._tokenizer = tokenizer
+        self._word = tokenizer.word
 
     def __missing__(self, word: str) -> bytes:
         if len(word) > _LONGEST_REMEMBERED:
             return np.array(self._tokenizer(word).ids, np.int32).tobytes()
-        ids = self[word] = np.array(self._tokenizer.word(word), np.int32).tobytes()
+        ids = self[word] = array("i", self._word(word)).tobytes()  # half the time of a small numpy array
         return ids
 
 
