@@ -2,28 +2,26 @@
 
 For each of four collections, its own judged queries should be accepted and queries of other collections refused. The
 figure is Youden's J: the share of own queries accepted plus the share of foreign ones refused, less one. What counts as
-foreign matters more than any setting, so several definitions are measured, and each is named in the table.
+foreign matters more than any setting, so several definitions are measured, and each is named in the table. Labelled
+floors are calibrated on one half of the queries and tested on the other; the figure is the mean of several halvings.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-import ir
-from bench.judged import SETS, corpus, dataset, embedder_of, gate_scores, markdown, queries_of
-from ir.eval import (
-    DFLT_PERCENTILE,
-    DiscoveryCase,
-    calibrate_from_probes,
-    calibrate_min_score,
-    gold_removed_report,
-    probe_queries,
-)
+from bench.judged import SETS, corpus, embedder_of, gate_scores, judged_cases, markdown, queries_of, searched
+from ir.eval import DFLT_PERCENTILE, calibrate_from_probes, gold_removed_report, probe_queries
+from ir.eval.calibration import calibrate_retrieved
+from ir.eval.floors import Objective
+from ir.eval.retrieval import Retrieved
+from ir.select.signals import signals_for
 
 MEASURED = ("bfcl_live", "metatool", "scifact", "nl2bash_tldr")
 #: Which collections' queries are foreign. The two tool sets ask for much the same things, so they are foreign to each
@@ -36,6 +34,8 @@ FOREIGN: dict[str, tuple[str, ...] | None] = {
 TOOLS = ("bfcl_live", "metatool", "nl2bash_tldr", "github_topics_alias")
 PERCENTILES = (65.0, 70.0, 75.0, 80.0, 85.0)
 MISSING_SAMPLE = 300
+HALVINGS = 20
+TOP1, TOP3 = "dense", "dense-top3"
 
 
 def foreign_sets(name: str, definition: str) -> list[str]:
@@ -55,45 +55,59 @@ def ceiling(own: Any, foreign: Any) -> float:
     return max(youden(floor, own, foreign) for floor in np.unique(np.concatenate([own, foreign])))
 
 
-def halves(items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    shuffled = random.Random(5).sample(list(items), len(items))
+def halves(items: Sequence[Any], seed: int) -> tuple[list[Any], list[Any]]:
+    shuffled = random.Random(seed).sample(list(items), len(items))
     return shuffled[: len(items) // 2], shuffled[len(items) // 2 :]
 
 
-def labelled_j(built: ir.Corpus, name: str, foreign: Sequence[str]) -> float:
-    """J of a floor calibrated on half of the own and of the foreign queries, on the other half of both."""
-    fit_own, test_own = halves([case for case in dataset(name).cases() if not case.gold_is_none])
-    fit_foreign, test_foreign = halves(foreign)
-    cases = [*fit_own, *(DiscoveryCase(query) for query in fit_foreign)]
-    floor = calibrate_min_score(built, cases, rounds=1).min_score
-    assert floor is not None
-    own = gate_scores(built, [case.query for case in test_own])
-    return youden(floor, own, gate_scores(built, test_foreign))
+def labelled_j(
+    own: Sequence[Retrieved], foreign: Sequence[Retrieved], signal: str | None
+) -> tuple[float, Counter[str]]:
+    """J of floors calibrated on half of the own and of the foreign queries, on the other half of both; and which
+    signals the halves chose."""
+    found, chosen = [], Counter[str]()
+    for seed in range(HALVINGS):
+        (fit_own, test_own), (fit_foreign, test_foreign) = halves(own, seed), halves(foreign, seed)
+        made = calibrate_retrieved(
+            [*fit_own, *fit_foreign],
+            {"corpus_name": "", "mode": "hybrid", "k": 10},
+            Objective(),
+            signal=signal,
+            rounds=0,
+        )
+        assert made.min_score is not None
+        chosen[made.signal] += 1
+        found.append(youden(made.min_score, gate_scores(test_own, made.signal), gate_scores(test_foreign, made.signal)))
+    return float(np.mean(found)), chosen
 
 
-def measure(name: str, spec: str) -> dict[str, dict[str, float]]:
+def measure(name: str, spec: str) -> dict[str, dict[str, Any]]:
     """For each definition of foreign: J at each percentile of the probes, of labels, and the ceiling."""
     built = corpus(name, spec)
-    own = gate_scores(built, queries_of(name))
+    asked = {other: searched(name, spec, other) for other in SETS}
+    own = gate_scores(asked[name], TOP1)
     floors = {p: calibrate_from_probes(built, percentile=p).min_score or 0.0 for p in PERCENTILES}
-    found: dict[str, dict[str, float]] = {}
+    three = calibrate_from_probes(built, signal=TOP3).min_score or 0.0
+    found: dict[str, dict[str, Any]] = {}
     for definition in FOREIGN:
-        sets = foreign_sets(name, definition)
-        queries = {other: queries_of(other) for other in sets}
-        scores = {other: gate_scores(built, texts) for other, texts in queries.items()}
-        foreign = np.concatenate(list(scores.values()))
-        row = {f"probes {p:g}": youden(floor, own, foreign) for p, floor in floors.items()}
-        row["labelled"] = labelled_j(built, name, [text for texts in queries.values() for text in texts])
-        row["ceiling"] = ceiling(own, foreign)
+        strangers = [item for other in foreign_sets(name, definition) for item in asked[other]]
+        foreign = gate_scores(strangers, TOP1)
+        row: dict[str, Any] = {f"probes {p:g}": youden(floor, own, foreign) for p, floor in floors.items()}
+        row["probes, best 3"] = youden(three, gate_scores(asked[name], TOP3), gate_scores(strangers, TOP3))
+        for signal in signals_for("hybrid"):
+            row[f"labelled, {signal}"] = labelled_j(asked[name], strangers, signal)[0]
+        row["labelled"], chosen = labelled_j(asked[name], strangers, None)
+        row["ceiling, dense"] = ceiling(own, foreign)
         row["own kept"] = float((own >= floors[DFLT_PERCENTILE]).mean())
         row["foreign refused"] = float((foreign < floors[DFLT_PERCENTILE]).mean())
+        row["chosen"] = ", ".join(f"{signal} {times}" for signal, times in chosen.most_common())
         found[definition] = row
     return found
 
 
 def missing(name: str, spec: str) -> Mapping[str, float | None]:
     """AUROC of each signal at telling a ranking with its answers from the same without them."""
-    cases = [case for case in dataset(name).cases() if not case.gold_is_none]
+    cases = judged_cases(name)
     sample = random.Random(7).sample(cases, min(MISSING_SAMPLE, len(cases)))
     return gold_removed_report(corpus(name, spec), sample).auroc
 
@@ -102,16 +116,16 @@ def main(spec: str) -> None:
     embedder = embedder_of(spec)
     embedder.learn([*probe_queries(), *(query for name in SETS for query in queries_of(name))])
     results = {name: measure(name, spec) for name in MEASURED}
-    print(
-        f"\nYouden J, embedder {embedder.id}, hybrid search, floor on the raw cosine, {len(probe_queries())} probes\n"
-    )
+    print(f"\nYouden J, embedder {embedder.id}, hybrid search, {len(probe_queries())} probes, {HALVINGS} halvings\n")
     for definition in FOREIGN:
-        columns = list(results[MEASURED[0]][definition])
-        rows = [[name, *results[name][definition].values()] for name in MEASURED]
-        rows.append(["**mean**", *(float(np.mean([results[n][definition][c] for n in MEASURED])) for c in columns)])
         names = sorted({other for name in MEASURED for other in foreign_sets(name, definition)})
         print(f"Foreign: {definition} (queries of {', '.join(names)}; never a collection's own)\n")
-        print(markdown(["collection", *columns], rows) + "\n")
+        rows = []
+        for column in results[MEASURED[0]][definition]:
+            values = [results[name][definition][column] for name in MEASURED]
+            mean = float(np.mean(values)) if column != "chosen" else ""
+            rows.append([column, *values, mean])
+        print(markdown(["floor", *MEASURED, "mean"], rows) + "\n")
     signals = {name: missing(name, spec) for name in MEASURED}
     body = []
     for signal in signals[MEASURED[0]]:

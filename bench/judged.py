@@ -15,8 +15,8 @@ import ir
 from bench.texts import ROOT, collections_folder
 from ir.embed import make_embedder
 from ir.eval import BeirDataset, DiscoveryCase, load_beir
-from ir.eval.retrieval import retrieve_cases
-from ir.eval.signals import gate_signal
+from ir.eval.retrieval import Retrieved, retrieve_cases
+from ir.select.signals import signal_score
 from ir.store import LocalStore
 
 KEPT = ROOT / "bench" / ".data" / "judged"
@@ -118,11 +118,22 @@ def queries_of(name: str) -> list[str]:
     return [data.queries[qid] for qid in data.qrels if qid in data.queries]
 
 
-def gate_scores(built: ir.Corpus, queries: Sequence[str], *, mode: str = "hybrid") -> Any:
-    """The score that a floor is compared with, for each query; minus infinity where nothing was found."""
-    found = retrieve_cases(built, [DiscoveryCase(query) for query in queries], mode=mode, k=10)
-    signals = [gate_signal(item.hits, mode) for item in found]
-    return np.array([-np.inf if signal is None else signal for signal in signals])
+def judged_cases(name: str) -> list[DiscoveryCase]:
+    """The queries of a collection that have an answer there."""
+    return [case for case in dataset(name).cases() if not case.gold_is_none]
+
+
+def searched(name: str, spec: str, queries: str, *, k: int = 10) -> list[Retrieved]:
+    """The judged queries of one collection asked of another, where nothing answers them, or of its own."""
+    own = judged_cases(queries)
+    cases = own if queries == name else [DiscoveryCase(case.query) for case in own]
+    return retrieve_cases(corpus(name, spec), cases, mode="hybrid", k=k)
+
+
+def gate_scores(found: Iterable[Retrieved], signal: str) -> Any:
+    """The number that a floor is compared with, for each query; minus infinity where nothing was found."""
+    values = [signal_score(item.hits, signal) for item in found]
+    return np.array([-np.inf if value is None else value for value in values])
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

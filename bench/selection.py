@@ -10,7 +10,7 @@ import random
 import sys
 from typing import Any
 
-from bench.judged import corpus, dataset, embedder_of, markdown, queries_of
+from bench.judged import corpus, embedder_of, judged_cases, markdown, queries_of
 from ir.eval import DiscoveryCase, SelectionReport, SelectionSweep, evaluate_selection, sweep_selector
 from ir.select import DFLT_MAX_K, DFLT_REL_THRESHOLD
 
@@ -35,10 +35,6 @@ def halves(cases: list[DiscoveryCase]) -> tuple[list[DiscoveryCase], list[Discov
     return shuffled[: len(cases) // 2], shuffled[len(cases) // 2 :]
 
 
-def cases_of(name: str) -> list[DiscoveryCase]:
-    return [case for case in dataset(name).cases() if not case.gold_is_none]
-
-
 def sweep(name: str, spec: str, cases: list[DiscoveryCase]) -> SelectionSweep:
     return sweep_selector(corpus(name, spec), cases, max_k_grid=MAX_KS, rel_grid=RELS)
 
@@ -48,7 +44,7 @@ def main(spec: str) -> None:
     print(f"\nSelection among ten candidates, hybrid search, embedder {embedder_of(spec).id}\n")
     rows: list[list[object]] = []
     for name in MEASURED:
-        fit, test = halves(cases_of(name))
+        fit, test = halves(judged_cases(name))
         for label, how in SELECTORS.items():
             rows.append([name, label, *figures(evaluate_selection(corpus(name, spec), test, **how))])
         best = sweep(name, spec, fit).best()
@@ -56,7 +52,7 @@ def main(spec: str) -> None:
         rows.append([name, f"best of the other half (max_k {best.max_k}, rel {best.rel:g})", *figures(tuned)])
     print(markdown(["collection", "selector", "precision", "recall", "F1", "mean size"], rows))
     print("\nF1 of every setting, all queries\n")
-    points = {name: {(p.max_k, p.rel): p for p in sweep(name, spec, cases_of(name)).points} for name in MEASURED}
+    points = {name: {(p.max_k, p.rel): p for p in sweep(name, spec, judged_cases(name)).points} for name in MEASURED}
     grid = []
     for max_k in MAX_KS:
         for rel in RELS:

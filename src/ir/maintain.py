@@ -171,7 +171,8 @@ def _floor(corpus: Any, record: Mapping[str, Any]) -> float:
         keywords["fusion"] = was.fusion
     if was.kind == PROBES:
         probes = read_probes(was.made_from) if was.made_from else None
-        made = calibrate_from_probes(corpus, percentile=was.percentile or DFLT_PERCENTILE, probes=probes, **keywords)
+        keywords |= {"percentile": was.percentile or DFLT_PERCENTILE, "signal": was.signal}
+        made = calibrate_from_probes(corpus, probes=probes, **keywords)
     elif was.made_from:
         keywords |= {"sensitivity_weight": was.sensitivity_weight, "max_loss": was.max_loss}
         made = calibrate_min_score(corpus, load_cases(was.made_from), **keywords)

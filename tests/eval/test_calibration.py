@@ -21,13 +21,16 @@ from ir.eval import (
     auroc,
     calibrate_from_probes,
     calibrate_min_score,
+    evaluate_discovery,
+    evaluate_selection,
     gold_removed_report,
     load_calibration,
     probability_at,
     probe_queries,
 )
-from ir.eval.curves import isotonic, isotonic_curve, share_below_curve
+from ir.eval.curves import isotonic, isotonic_curve, share_below, share_below_curve
 from ir.eval.floors import Objective, candidate_floors, pick, rates, resample
+from ir.eval.signals import Choice, choose_signal
 from ir.index import Corpus
 
 MODES = ("dense", "lexical", "hybrid")
@@ -136,15 +139,47 @@ scores = st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=25)
 
 
 @given(scores, scores)
-def test_no_floor_beats_the_chosen_one(positive: list[float], negative: list[float]) -> None:
+def test_no_floor_beats_the_chosen_one_by_more_than_chance(positive: list[float], negative: list[float]) -> None:
     up, down = np.sort(positive), np.sort(negative)
     grid = candidate_floors(np.concatenate([up, down]))
     best = pick(grid, up, down, Objective())
     everywhere = np.concatenate([grid, up, down, np.linspace(-6, 6, 50)])
     kept, refused = rates(everywhere, up, down)
-    assert best.youden_j >= (kept + refused - 1).max() - 1e-9
+    top = int(np.argmax(kept + refused))
+    error = np.sqrt(kept[top] * (1 - kept[top]) / len(up) + refused[top] * (1 - refused[top]) / len(down))
+    assert best.youden_j >= kept[top] + refused[top] - 1 - error - 1e-9
     assert best.sensitivity == pytest.approx(np.mean(up >= best.min_score))
     assert best.specificity == pytest.approx(np.mean(down < best.min_score))
+
+
+@given(scores, scores)
+def test_samples_that_are_apart_are_kept_apart(positive: list[float], negative: list[float]) -> None:
+    up, down = np.asarray(positive) + 20, np.asarray(negative)
+    assert pick(candidate_floors(np.concatenate([up, down])), up, down, Objective()).youden_j == 1.0
+
+
+def test_a_floor_does_better_on_other_queries_than_the_best_of_its_sample() -> None:
+    rng = np.random.default_rng(4)
+    tested_up, tested_down = rng.normal(1, 1, 20_000), rng.normal(-1, 1, 20_000)
+    smooth, plain = [], []
+    for _ in range(60):
+        up, down = rng.normal(1, 1, 40), rng.normal(-1, 1, 40)
+        grid = candidate_floors(np.concatenate([up, down]))
+        kept, refused = rates(grid, np.sort(up), np.sort(down))
+        for floor, found in (
+            (pick(grid, up, down, Objective()).min_score, smooth),
+            (grid[np.argmax(kept + refused)], plain),
+        ):
+            found.append(np.mean(tested_up >= floor) + np.mean(tested_down < floor) - 1)
+    assert np.mean(smooth) > np.mean(plain) + 0.01
+    assert np.mean(smooth) == pytest.approx(0.683, abs=0.02)
+
+
+@given(st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=30), st.lists(st.floats(-9, 9), min_size=1))
+def test_a_smoothed_share_rises_and_stays_a_share(sample: list[float], places: list[float]) -> None:
+    shares = share_below(np.sort(sample), np.sort(np.asarray(places)))
+    assert np.all((shares >= -1e-9) & (shares <= 1 + 1e-9))
+    assert np.all(np.diff(shares) >= -1e-9)
 
 
 @given(scores, scores, st.floats(0, 0.9))
@@ -173,6 +208,97 @@ def test_the_interval_holds_the_true_separation_and_error() -> None:
     assert spread.floor[1] > -0.05
     assert spread.error_rate == pytest.approx(0.1587, abs=0.03)
     assert resample(up, down, Objective(), rounds=200, seed=3) == spread
+
+
+# --- choosing what the floor reads -------------------------------------------------------------------------------
+
+
+def samples_of(**separations: float) -> dict[str, tuple[Any, Any]]:
+    """For each signal a hundred scores of both kinds, this many standard deviations apart."""
+    rng = np.random.default_rng(8)
+    return {name: (rng.normal(apart, 1, 100), rng.normal(0, 1, 100)) for name, apart in separations.items()}
+
+
+def test_the_signal_that_parts_clearly_better_is_chosen() -> None:
+    chosen = choose_signal(samples_of(plain=1.0, better=3.0, worse=0.2), Objective())
+    assert chosen.signal == "better"
+    assert chosen.tried["better"] > chosen.tried["plain"] > chosen.tried["worse"]
+
+
+def test_the_default_stays_where_nothing_is_better_or_cases_are_few() -> None:
+    samples = samples_of(plain=2.0, worse=1.0)
+    assert choose_signal({**samples, "same": samples["plain"]}, Objective()).signal == "plain"
+    few = {name: (up[:9], down) for name, (up, down) in samples_of(plain=0.1, better=5.0).items()}
+    assert choose_signal(few, Objective()) == Choice("plain")
+
+
+def test_choosing_is_repeatable_and_heeds_the_weight_of_losses() -> None:
+    samples = samples_of(plain=1.0, better=1.2)
+    assert choose_signal(samples, Objective(), seed=3) == choose_signal(samples, Objective(), seed=3)
+    # One that loses no answer but refuses little is worse at equal weight, and better where losing counts for more.
+    lenient = {"plain": samples["plain"], "lenient": (np.full(100, 9.0), np.r_[np.full(60, 9.0), np.zeros(40)])}
+    assert choose_signal(lenient, Objective(0.2)).signal == "plain"
+    assert choose_signal(lenient, Objective(0.8)).signal == "lenient"
+
+
+def crowded() -> tuple[dict[str, str], list[DiscoveryCase]]:
+    """Four notes on each of twelve subjects. A query on a subject is fairly near to all four; an off-topic one is
+    nearer to a single note, by a word that is there by chance."""
+    subjects = [f"subject{letter}" for letter in "abcdefghijkl"]
+    notes = {f"{s}/{n}": f"{s} {s}" + f" chance{s}{n}" * 3 for s in subjects for n in "wxyz"}
+    own = [DiscoveryCase(f"{s} unheard", f"{s}/w") for s in subjects]
+    foreign = [DiscoveryCase(f"chance{s}x chance{s}x") for s in subjects]
+    return notes, own + foreign
+
+
+def test_a_corpus_where_more_than_the_best_counts_is_calibrated_and_gated_on_that(
+    make_corpus: Callable[..., Corpus],
+) -> None:
+    notes, cases = crowded()
+    corpus = make_corpus(notes)
+    plain = calibrate_min_score(corpus, cases, mode="dense", signal="dense")
+    made = calibrate_min_score(corpus, cases, mode="dense", persist=True)
+    assert made.signal == "dense-top3"
+    assert set(made.signals_tried) == {"dense", "dense-top3"}
+    assert made.youden_j == 1.0
+    assert plain.youden_j is not None
+    assert plain.youden_j < 0.5
+    assert load_calibration(corpus, "dense") == made
+    # Everything that reads the floor reads it on the signal that it was made for.
+    accepted, refused = (ir.discover(corpus, case.query, mode="dense", min_score="auto") for case in cases[11:13])
+    assert not accepted.abstained
+    assert refused.abstained
+    assert refused.signals["gate_scale"] == "dense-top3"
+    assert "mean of the best three cosines" in refused.signals["notes"][0]
+    report = abstention_report(
+        corpus, [case.query for case in cases[:12]], [case.query for case in cases[12:]], mode="dense"
+    )
+    assert (report.youden_j, report.signal) == (1.0, "dense-top3")
+    assert evaluate_discovery(corpus, cases, mode="dense", abstain_threshold="auto").abstention_accuracy == 1.0
+    number = evaluate_discovery(corpus, cases, mode="dense", abstain_threshold=made.min_score)
+    assert number.abstention_accuracy == 0.0  # a bare number is on the best score, which tells nothing here
+    assert evaluate_selection(corpus, cases, mode="dense", min_score="auto").abstention_accuracy == 1.0
+    assert "mean of the best three" in made.table()
+
+
+def test_a_signal_may_be_named_and_must_be_one_of_the_mode(corpus: Corpus, cases: list[DiscoveryCase]) -> None:
+    named = calibrate_min_score(corpus, cases, signal="blend-top3")
+    assert (named.signal, dict(named.signals_tried)) == ("blend-top3", {})
+    probes = calibrate_from_probes(corpus, signal="dense-top3")
+    assert probes.signal == "dense-top3"
+    assert calibrate_from_probes(corpus).signal == "dense"
+    for bad in ({"mode": "dense", "signal": "blend"}, {"signal": "moon"}):
+        with pytest.raises(InvalidInput, match="signal"):
+            calibrate_min_score(corpus, cases, **bad)
+        with pytest.raises(InvalidInput, match="signal"):
+            calibrate_from_probes(corpus, **bad)
+    with pytest.raises(InvalidInput, match="signal of its own"):
+        abstention_report(corpus, ["tea"], ["visa"], named, signal="dense")
+
+
+def test_a_record_of_before_there_was_a_choice_reads_the_best_score() -> None:
+    assert MinScoreCalibration.from_dict({"min_score": 0.4, "mode": "hybrid"}).signal == "dense"
+    assert MinScoreCalibration.from_dict({"min_score": 4.0, "mode": "lexical"}).signal == "lexical"
 
 
 def test_auroc_counts_ties_half() -> None:

@@ -129,6 +129,11 @@ def test_a_floor_reads_magnitude_whatever_the_fusion(kitchen: ir.Corpus, fusion:
         ("hybrid", "minmax", "dense", 0.5),
         ("dense", "blend", "dense", 0.5),
         ("lexical", "blend", "lexical", 0.2),
+        ("lexical", "blend", "lexical-top3", 0.1),
+        ("hybrid", "rrf", "dense-top3", 0.35),
+        ("hybrid", "blend", "dense-top3", 0.35),
+        ("hybrid", "minmax", "blend", 0.25),
+        ("hybrid", "rrf", "blend-top3", 0.2),
     ],
 )
 def test_auto_gates_on_the_raw_channel_in_every_mode(
@@ -151,7 +156,7 @@ def test_auto_gates_on_the_raw_channel_in_every_mode(
 def test_answerable_is_a_calibrated_probability(kitchen: ir.Corpus) -> None:
     answer = discover(calibrated(kitchen), "tea", min_score="auto").answerable
     assert answer is not None
-    assert set(answer) == {"probability", "meaning", "error_rate", "kind", "calibration", "floor", "score"}
+    assert set(answer) == {"probability", "meaning", "error_rate", "kind", "calibration", "floor", "score", "signal"}
     assert answer["error_rate"] == 0.1
     assert answer["probability"] == pytest.approx(min((answer["score"] - 0.3) / 0.6, 1.0))
     assert discover(kitchen, "tea").answerable == answer  # told also where no floor was asked for

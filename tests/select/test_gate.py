@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ir.base import SearchHit
 from ir.select.gate import calibration_key, find_gate, gate_score, interpolate, rerank_name
+from ir.select.signals import SIGNALS, default_signal, describe, signal_score, signals_for
 from ir.store import CorpusStore
 
 
@@ -38,6 +39,46 @@ def test_the_gate_falls_back_to_scores_only_where_no_channels_are_known() -> Non
     assert gate_score([hit(0.3), hit(0.8)], "hybrid") == 0.8
     assert gate_score([], "hybrid") is None
     assert gate_score([hit(0.3, lexical=4.0)], "hybrid") is None
+
+
+def test_every_signal_is_made_of_raw_channel_scores() -> None:
+    hits = [hit(0.03, dense=0.9, lexical=35.0), hit(0.02, dense=0.6, lexical=0.0), hit(0.01, dense=0.3, lexical=35.0)]
+    hits.append(hit(0.005, dense=-0.4, lexical=1.0))
+    read = {signal: signal_score(hits, signal) for signal in SIGNALS}
+    assert read == pytest.approx(
+        {
+            "dense": 0.9,
+            "dense-top3": 0.6,
+            "lexical": 35.0,
+            "lexical-top3": 71 / 3,
+            "blend": 0.7,
+            "blend-top3": (0.7 + 0.4 + 0.3) / 3,
+        }
+    )
+    assert gate_score(hits, "hybrid", "dense-top3") == pytest.approx(0.6)
+
+
+def test_fewer_hits_than_three_are_averaged_as_they_are() -> None:
+    assert signal_score([hit(0.1, dense=0.4)], "dense-top3") == 0.4
+    assert signal_score([hit(0.3), hit(0.1)], "dense-top3") == pytest.approx(0.2)
+    assert signal_score([hit(0.3, dense=0.4)], "blend") is None
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_each_mode_has_its_signals_the_best_score_first(mode: str) -> None:
+    first, *others = signals_for(mode)
+    assert first == default_signal(mode) == ("lexical" if mode == "lexical" else "dense")
+    assert others
+    assert set(others) < set(SIGNALS)
+    assert all(describe(signal) != describe(first) for signal in others)
+
+
+def test_a_record_without_a_signal_means_the_best_score() -> None:
+    hits = [hit(0.03, dense=0.9), hit(0.02, dense=0.1), hit(0.02, dense=0.2)]
+    old = find_gate(Corpus(hybrid={"min_score": 0.5, "embedder_id": "light"}), "hybrid")
+    new = find_gate(Corpus(hybrid={"min_score": 0.5, "embedder_id": "light", "signal": "dense-top3"}), "hybrid")
+    assert (old.signal, old.score(hits)) == ("dense", 0.9)
+    assert (new.signal, new.score(hits)) == ("dense-top3", pytest.approx(0.4))
 
 
 def test_keys_name_what_differs_from_the_default() -> None:
@@ -74,6 +115,7 @@ def test_a_calibration_of_another_fusion_serves_since_the_floor_is_on_a_raw_scor
         ({"min_score": 0.4, "embedder_id": "minilm"}, "made for the embedder 'minilm'"),
         ({"min_score": None, "embedder_id": "light"}, "no usable floor"),
         ({"min_score": "high", "embedder_id": "light"}, "no usable floor"),
+        ({"min_score": 0.4, "embedder_id": "light", "signal": "moon"}, "unknown signal ('moon')"),
     ],
 )
 def test_an_unusable_calibration_is_explained(record: dict[str, Any], note: str) -> None:
@@ -106,6 +148,7 @@ def test_answerable_is_read_off_the_curve() -> None:
         "calibration": "labelled",
         "floor": 0.4,
         "score": 0.5,
+        "signal": "dense",
     }
     assert gate.answerable([]) is None
     del record["curve"]

@@ -107,7 +107,7 @@ def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
     if drifted:
         lost = next(iter(drifted.values()))[0]
         ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among it {lost!r}")
-    report = evaluate_discovery(corpus, judged.cases, primary_k=request.k, abstain_threshold=floor, **how)
+    report = evaluate_discovery(corpus, judged.cases, primary_k=request.k, abstain_threshold=request.min_score, **how)
     run = make_run(corpus, judged.queries, k=_DEPTH, **how) if request.run or request.html else {}
     if request.run:
         save_run(run, new_file(request.run), tag=str(how["mode"]))

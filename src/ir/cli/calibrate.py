@@ -57,8 +57,9 @@ def calibrate(
 ) -> int:
     """Find the floor below which a corpus should not answer, and keep it.
 
-    The floor is on the raw score of a channel and tells what is off topic. ir discover uses it from then on. Exit
-    code 1 means that no floor came of it.
+    The floor is on raw channel scores and tells what is off topic. Cases also choose what it reads: the best score,
+    the mean of the best three, or both channels together. ir discover uses it from then on. Exit code 1 means that no
+    floor came of it.
     """
     from ir.app.calibrating import CalibrateRequest
     from ir.app.calibrating import calibrate as operation
@@ -81,13 +82,19 @@ def calibrate(
 
 
 def show_calibration(response: CalibrateResponse, output: Output) -> None:
+    from ir.select.signals import describe
+
     made = response.calibration
     if made.min_score is None:
         output.line(f"{response.corpus}: no floor: {REASONS.get(made.reason, made.reason)}")
         return
     state = "kept" if response.saved else "not kept (dry run)"
-    output.line(f"{response.corpus}: floor {made.min_score:.4f} on the {made.signal} score, mode {made.mode}; {state}")
+    output.line(
+        f"{response.corpus}: floor {made.min_score:.4f} on the {describe(made.signal)}, mode {made.mode}; {state}"
+    )
     shown: dict[str, str] = {}
+    if made.signals_tried:
+        shown["signals tried"] = ", ".join(f"{name} (J {j:.3f})" for name, j in made.signals_tried.items())
     if made.min_score_interval:
         shown["floor, 95 %"] = "{:.4f} to {:.4f}".format(*made.min_score_interval)
     if made.kind == "probes":

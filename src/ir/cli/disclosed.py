@@ -124,14 +124,16 @@ def _verdict(response: DiscoverResponse) -> list[str]:
 
 def _below(result: DiscoveryResult) -> str:
     """Which floor was not reached, and by what."""
+    from ir.select.signals import describe
+
     per_source = result.signals.get("per_source")
     parts = per_source.items() if per_source else [("", result.signals)]
     told = []
     for name, part in parts:
         if part.get("floor") is not None and part.get("gate_score") is not None:
-            scale = f"{part['gate_scale']} score" if part.get("gate_scale") not in (None, "score") else "score"
+            read = describe(part["gate_scale"]) if part.get("gate_scale") else "best score"
             where = f" in {name}" if name else ""
-            told.append(f"the best {scale}{where} is {part['gate_score']:.3f}, below the floor of {part['floor']:.3f}")
+            told.append(f"the {read}{where} is {part['gate_score']:.3f}, below the floor of {part['floor']:.3f}")
     return "off topic; " + "; ".join(told) if told else "below the floor"
 
 

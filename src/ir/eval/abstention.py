@@ -20,7 +20,8 @@ from ir.eval.records import MinScoreCalibration
 from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
 from ir.eval.signals import gate_for, gate_signal
 from ir.eval.tables import number, plain_table
-from ir.select.gate import signal_of
+from ir.options import choice
+from ir.select.signals import default_signal, describe, signals_for
 
 if TYPE_CHECKING:
     from ir.base import SearchHit
@@ -56,7 +57,7 @@ class AbstentionReport:
     def table(self) -> str:
         return "\n".join(
             [
-                f"off topic: floor {number(self.floor)} on the {self.signal} score, mode {self.mode}",
+                f"off topic: floor {number(self.floor)} on the {describe(self.signal)}, mode {self.mode}",
                 f"own queries accepted     {number(self.sensitivity)}  of {self.n_own}",
                 f"foreign queries refused  {number(self.specificity)}  of {self.n_foreign}",
                 f"Youden J                 {number(self.youden_j)}",
@@ -77,20 +78,25 @@ def abstention_report(
     mode: str = DFLT_MODE,
     k: int = 10,
     surfaces: Iterable[str] | None = None,
+    signal: str | None = None,
     **search_kw: Any,
 ) -> AbstentionReport:
-    """Sensitivity, specificity and J of a floor; ``"auto"`` takes the one that is kept with the corpus."""
+    """Sensitivity, specificity and J of a floor; ``"auto"`` takes the one that is kept with the corpus.
+
+    A calibration is read on its own signal, a number on ``signal``: the best raw score of the mode's channel unless
+    another is named.
+    """
     if not own_queries or not foreign_queries:
         raise InvalidInput("An abstention report needs queries of both kinds, the corpus's own and foreign ones.")
     opened = as_corpus(corpus)
-    level = _level(opened, floor, mode, search_kw)
+    level, read = _level(opened, floor, mode, signal, search_kw)
 
     def scores(queries: Sequence[str]) -> Any:
         found = retrieve_cases(
             opened, [DiscoveryCase(query) for query in queries], mode=mode, k=k, surfaces=surfaces, **search_kw
         )
-        signals = [gate_signal(item.hits, mode) for item in found]
-        return np.sort([float("-inf") if signal is None else signal for signal in signals])
+        values = [gate_signal(item.hits, mode, read) for item in found]
+        return np.sort([float("-inf") if value is None else value for value in values])
 
     own, foreign = scores(own_queries), scores(foreign_queries)
     kept, refused = rates(np.array([level]), own, foreign)
@@ -103,20 +109,26 @@ def abstention_report(
         n_own=len(own),
         n_foreign=len(foreign),
         mode=mode,
-        signal=signal_of(mode),
+        signal=read,
         own_scores=tuple(own.tolist()),
         foreign_scores=tuple(foreign.tolist()),
     )
 
 
-def _level(corpus: Any, floor: float | str | MinScoreCalibration, mode: str, search_kw: Mapping[str, Any]) -> float:
+def _level(
+    corpus: Any, floor: float | str | MinScoreCalibration, mode: str, signal: str | None, search_kw: Mapping[str, Any]
+) -> tuple[float, str]:
+    """The floor and the signal that it is on."""
+    if not isinstance(floor, (str, MinScoreCalibration)):
+        return float(floor), default_signal(mode) if signal is None else choice("signal", signal, signals_for(mode))
+    if signal is not None:
+        raise InvalidInput("A calibration has a signal of its own; name one only with a number as the floor.")
     if isinstance(floor, str):
-        return float(gate_for(corpus, mode, floor, search_kw).floor or 0.0)
-    if isinstance(floor, MinScoreCalibration):
-        if floor.min_score is None:
-            raise InvalidInput(f"The calibration has no floor ({floor.reason}).")
-        return floor.min_score
-    return float(floor)
+        gate = gate_for(corpus, mode, floor, search_kw)
+        return float(gate.floor or 0.0), gate.signal
+    if floor.min_score is None:
+        raise InvalidInput(f"The calibration has no floor ({floor.reason}).")
+    return floor.min_score, floor.signal
 
 
 Signal = Callable[["Sequence[SearchHit]"], "float | None"]

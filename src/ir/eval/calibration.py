@@ -17,11 +17,13 @@ from ir.eval.cases import DiscoveryCase
 from ir.eval.curves import isotonic_curve
 from ir.eval.floors import Floats, Objective, candidate_floors, pick, rates, resample
 from ir.eval.records import MinScoreCalibration, check_persistable
-from ir.eval.retrieval import DFLT_MODE, as_corpus, embedder_id_of, name_of, retrieve_cases
-from ir.eval.signals import fusion_of, gate_signal
-from ir.select.gate import rerank_name, signal_of
+from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, embedder_id_of, name_of, retrieve_cases
+from ir.eval.signals import Choice, choose_signal, fusion_of, gate_signal
+from ir.options import choice
+from ir.select.gate import rerank_name
+from ir.select.signals import default_signal, signals_for
 
-__all__ = ["calibrate_min_score", "split_signals", "summary"]
+__all__ = ["calibrate_min_score", "calibrate_retrieved", "split_signals", "summary"]
 
 DFLT_SENSITIVITY_WEIGHT = 0.5
 _GRID_SHOWN = 101
@@ -38,19 +40,25 @@ def calibrate_min_score(
     floor_grid: Sequence[float] | None = None,
     persist: bool = False,
     max_loss: float | None = None,
+    signal: str | None = None,
     rounds: int = 500,
     seed: int = 0,
     **search_kw: Any,
 ) -> MinScoreCalibration:
     """The floor that best separates cases with gold from abstention cases.
 
-    Scores are raw channel scores in every mode (see :mod:`ir.eval.signals`). By default the floor maximises
-    ``sensitivity_weight * sensitivity + (1 - sensitivity_weight) * specificity``, which at 0.5 is Youden's J.
-    ``max_loss`` instead states the largest share of answerable queries that may be refused, and the floor refuses as
-    many off-topic ones as that allows. Cases whose gold was not among the ``k`` candidates are left out: those are
-    misses of retrieval. With only one kind of case there is no floor, and ``reason`` says which kind is missing.
-    ``rounds`` bootstrap samples give the confidence intervals and the error rate; ``persist`` saves the result.
+    It is a floor on a ``signal`` made of raw channel scores, whatever the ranking is fused from. Without a name, the
+    cases choose one of those that the mode has (``ir.select.signals``) by cross-validation; few cases, or a
+    ``floor_grid``, leave it at the best raw score. By default the floor maximises
+    ``sensitivity_weight * sensitivity + (1 - sensitivity_weight) * specificity``, which at 0.5 is Youden's J, for the
+    smoothed samples. ``max_loss`` instead states the largest share of answerable queries that may be refused, and the
+    floor refuses as many off-topic ones as that allows. Cases whose gold was not among the ``k`` candidates are left
+    out: those are misses of retrieval. With only one kind of case there is no floor, and ``reason`` says which kind is
+    missing. ``rounds`` bootstrap samples give the confidence intervals and the error rate of the floor on the chosen
+    signal; ``persist`` saves the result.
     """
+    if signal is not None:
+        choice("signal", signal, signals_for(mode))
     objective = _objective(sensitivity_weight, max_loss)
     grid = _checked_grid(floor_grid)
     opened = as_corpus(corpus)
@@ -58,30 +66,52 @@ def calibrate_min_score(
     if persist:
         check_persistable(search_kw)
     retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
-    positive, negative, misses = split_signals(retrieved, mode)
-    common: dict[str, Any] = {
+    about: dict[str, Any] = {
         "corpus_name": name_of(opened),
         "mode": mode,
         "k": k,
-        "sensitivity_weight": sensitivity_weight,
-        "max_loss": max_loss,
+        "embedder_id": embedder_id_of(opened),
+        "rerank": rerank,
+        "fusion": fusion_of(mode, search_kw),
+    }
+    if signal is None and grid is not None:
+        signal = default_signal(mode)
+    made = calibrate_retrieved(retrieved, about, objective, signal=signal, grid=grid, rounds=rounds, seed=seed)
+    return made.save(opened) if persist and made.min_score is not None else made
+
+
+def calibrate_retrieved(
+    retrieved: Sequence[Retrieved],
+    about: Mapping[str, Any],
+    objective: Objective,
+    *,
+    signal: str | None = None,
+    grid: Floats | None = None,
+    rounds: int = 500,
+    seed: int = 0,
+) -> MinScoreCalibration:
+    """The calibration from searches already made; ``about`` holds how they were made, its mode at least."""
+    mode = str(about["mode"])
+    chosen = Choice(signal) if signal is not None else _choice(retrieved, mode, objective, seed)
+    positive, negative, misses = split_signals(retrieved, mode, chosen.signal)
+    common: dict[str, Any] = {
+        **about,
+        "sensitivity_weight": objective.sensitivity_weight,
+        "max_loss": objective.max_loss,
         "n_positive": len(positive),
         "n_abstention": len(negative),
         "n_retrieval_miss": misses,
         "positive_scores": summary(positive),
         "abstention_scores": summary(negative),
-        "embedder_id": embedder_id_of(opened),
-        "rerank": rerank,
-        "signal": signal_of(mode),
-        "fusion": fusion_of(mode, search_kw),
+        "signal": chosen.signal,
+        "signals_tried": dict(chosen.tried),
         "kind": "labelled",
         "degraded": any(item.hits.meta.get("degraded") for item in retrieved),
     }
     reason = _missing(positive, negative)
     if reason:
         return MinScoreCalibration(min_score=None, reason=reason, **common)
-    calibration = _calibrated(positive, negative, objective, grid, rounds, seed, common)
-    return calibration.save(opened) if persist else calibration
+    return _calibrated(positive, negative, objective, grid, rounds, seed, common)
 
 
 def _calibrated(
@@ -114,7 +144,12 @@ def _calibrated(
     )
 
 
-def split_signals(retrieved: Iterable[Any], mode: str) -> tuple[Floats, Floats, int]:
+def _choice(retrieved: Sequence[Retrieved], mode: str, objective: Objective, seed: int) -> Choice:
+    samples = {name: split_signals(retrieved, mode, name)[:2] for name in signals_for(mode)}
+    return choose_signal(samples, objective, seed=seed)
+
+
+def split_signals(retrieved: Iterable[Retrieved], mode: str, signal: str) -> tuple[Floats, Floats, int]:
     """The gate's score of each answerable and of each off-topic case, and how many cases retrieval missed.
 
     A query that found nothing is refused at any floor: it scores minus infinity.
@@ -123,8 +158,8 @@ def split_signals(retrieved: Iterable[Any], mode: str) -> tuple[Floats, Floats, 
     negative: list[float] = []
     misses = 0
     for item in retrieved:
-        signal = gate_signal(item.hits, mode)
-        score = float("-inf") if signal is None else signal
+        value = gate_signal(item.hits, mode, signal)
+        score = float("-inf") if value is None else value
         if item.case.gold_is_none:
             negative.append(score)
         elif set(item.case.gold) & set(item.ranking):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "isotonic", "isotonic_curve", "probability_at", "share_below_curve"]
+__all__ = ["Curve", "isotonic", "isotonic_curve", "probability_at", "share_below", "share_below_curve"]
 
 #: ``[[score, probability], …]``, both rising; between two points it is a straight line, outside it stays level.
 Curve = list[list[float]]
@@ -73,6 +73,30 @@ def share_below_curve(scores: Sequence[float], points: int = 21) -> Curve:
     for score, share in zip(np.quantile(finite, shares), shares, strict=True):
         curve[float(score)] = float(share)
     return [[score, share] for score, share in curve.items()]
+
+
+def share_below(scores: Floats, at: Floats, points: int = 256) -> Floats:
+    """The share of sorted ``scores`` below each of ``at`` (rising), smoothed by a normal kernel of the usual width.
+
+    >>> share_below(np.array([0.0, 1.0, 2.0, 3.0]), np.array([-9.0, 1.5, 9.0])).round(2)
+    array([0. , 0.5, 1. ])
+    """
+    finite = scores[np.isfinite(scores)]
+    plain = np.searchsorted(scores, at, side="left") / len(scores)
+    step = float(at[-1] - at[0]) / (points - 1)
+    if len(finite) < 2 or step <= 0:
+        return np.asarray(plain)
+    quartiles = np.quantile(finite, [0.25, 0.75])
+    spread = min(float(finite.std()), float(quartiles[1] - quartiles[0]) / 1.34) or float(finite.std())
+    width = 0.9 * spread * len(finite) ** -0.2
+    reach = int(np.ceil(3 * width / step))
+    if not 0 < reach <= 4 * points:
+        return np.asarray(plain)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
+    # The grid goes on beyond its ends, so that the kernel sees the scores that lie there.
+    grid = at[0] + step * np.arange(-reach, points + reach)
+    steps = np.searchsorted(scores, grid, side="left") / len(scores)
+    return np.interp(at, grid[reach : points + reach], np.convolve(steps, kernel / kernel.sum(), "valid"))
 
 
 def probability_at(curve: Sequence[Sequence[float]], score: float) -> float | None:

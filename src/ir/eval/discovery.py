@@ -11,9 +11,11 @@ from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS
 from ir.eval.reports import RetrievalReport, report_of
-from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
-from ir.eval.signals import gate_signal
+from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
+from ir.eval.signals import gate_for
 from ir.eval.tables import number, plain_table
+from ir.select.gate import Gate
+from ir.select.signals import default_signal
 
 __all__ = ["FAILURE_CLASSES", "DiscoveryReport", "evaluate_discovery", "gold_rank"]
 
@@ -92,14 +94,22 @@ def gold_rank(ranking: Sequence[str], gold: Iterable[str]) -> int:
     return next((rank for rank, artifact in enumerate(ranking, start=1) if artifact in wanted), 0)
 
 
-def _outcome(item: Retrieved, mode: str, primary_k: int, threshold: float | None) -> str:
+def _outcome(item: Retrieved, primary_k: int, gate: Gate | None) -> str:
     if not item.case.gold_is_none:
         rank = gold_rank(item.ranking[:primary_k], item.case.gold)
         return "retrieval_miss" if rank == 0 else "hit_rank_1" if rank == 1 else "surfaced_low_rank"
-    if threshold is None:
+    if gate is None or gate.floor is None:
         return "abstention_unscored"
-    signal = gate_signal(item.hits, mode)
-    return "abstention_ok" if signal is None or signal < threshold else "false_action"
+    score = gate.score(item.hits)
+    return "abstention_ok" if score is None or score < gate.floor else "false_action"
+
+
+def _gate(corpus: Any, threshold: float | str | None, mode: str, search_kw: Mapping[str, Any]) -> Gate | None:
+    if threshold is None:
+        return None
+    if isinstance(threshold, str):
+        return gate_for(corpus, mode, threshold, search_kw)
+    return Gate(float(threshold), default_signal(mode))
 
 
 def evaluate_discovery(
@@ -111,22 +121,24 @@ def evaluate_discovery(
     metrics: Sequence[str] = DFLT_METRICS,
     mode: str = DFLT_MODE,
     surfaces: Iterable[str] | None = None,
-    abstain_threshold: float | None = None,
+    abstain_threshold: float | str | None = None,
     **search_kw: Any,
 ) -> DiscoveryReport:
     """Search once for each case; measure the ranking, name each outcome, score abstention.
 
-    ``abstain_threshold`` is compared with the raw channel score that abstention reads (the best cosine in dense and
-    hybrid mode, the best BM25 in lexical mode), as a calibrated floor is.
+    ``abstain_threshold`` is ``"auto"``, the floor that is kept with the corpus, read on its own signal; or a number,
+    compared with the best raw score of the mode's channel (the cosine in dense and hybrid mode, BM25 in lexical mode).
     """
     if isinstance(primary_k, bool) or not isinstance(primary_k, int) or primary_k < 1:
         raise InvalidInput(f"primary_k must be a whole number of at least 1, not {primary_k!r}.")
+    opened = as_corpus(corpus)
+    gate = _gate(opened, abstain_threshold, mode, search_kw)
     cutoffs = sorted({*k_values, primary_k})
-    retrieved = retrieve_cases(corpus, cases, mode=mode, k=cutoffs[-1], surfaces=surfaces, **search_kw)
-    per_case = tuple(_outcome(item, mode, primary_k, abstain_threshold) for item in retrieved)
+    retrieved = retrieve_cases(opened, cases, mode=mode, k=cutoffs[-1], surfaces=surfaces, **search_kw)
+    per_case = tuple(_outcome(item, primary_k, gate) for item in retrieved)
     counts = Counter(per_case)
     n_abstention = sum(case.gold_is_none for case in cases)
-    scored = abstain_threshold is not None and n_abstention > 0
+    scored = gate is not None and n_abstention > 0
     return DiscoveryReport(
         retrieval=report_of(retrieved, cutoffs, metrics, mode, {"surfaces": surfaces, **search_kw}),
         failure_classes=dict(counts),

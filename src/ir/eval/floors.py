@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ir.eval.curves import share_below
+
 __all__ = ["Floor", "Objective", "Resampled", "auroc", "candidate_floors", "pick", "rates", "resample"]
 
 Floats = NDArray[np.float64]
@@ -49,6 +51,14 @@ class Objective:
         allowed = sensitivity >= 1 - self.max_loss - 1e-12
         return np.where(allowed, specificity, sensitivity - 2)
 
+    def noise(self, floor: Floor, n_positive: int, n_negative: int) -> float:
+        """The standard error of the goodness at ``floor``; a stated loss leaves no room for any."""
+        if self.max_loss is not None:
+            return 0.0
+        up = self.sensitivity_weight**2 * floor.sensitivity * (1 - floor.sensitivity) / n_positive
+        down = (1 - self.sensitivity_weight) ** 2 * floor.specificity * (1 - floor.specificity) / n_negative
+        return float(np.sqrt(up + down))
+
 
 def rates(floors: Floats, positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
     """Sensitivity and specificity at each floor; both samples sorted."""
@@ -70,16 +80,29 @@ def candidate_floors(scores: Floats) -> Floats:
 
 
 def pick(floors: Floats, positive: Floats, negative: Floats, objective: Objective) -> Floor:
-    """The best floor; among equals the one in the widest gap between scores, then the lowest."""
+    """The floor to take.
+
+    The very best on a sample owes something to the accidents of that sample. So among the floors within one standard
+    error of the best, the one that is best for the smoothed samples is taken: it does better on other queries. Where
+    there is no such error (the samples are apart, or a loss was stated), it is the one of the best in the widest gap
+    between scores, then the lowest.
+    """
     positive, negative = np.sort(positive), np.sort(negative)
     sensitivity, specificity = rates(floors, positive, negative)
     goodness = objective.goodness(sensitivity, specificity)
-    best = np.flatnonzero(goodness >= goodness.max() - 1e-12)
-    if len(best) > 1:
-        room = _room(floors[best], np.sort(np.concatenate([positive, negative])))
-        best = best[[int(np.argmax(room))]]
-    at = int(best[0])
-    return Floor(float(floors[at]), float(sensitivity[at]), float(specificity[at]))
+
+    def floor(at: int) -> Floor:
+        return Floor(float(floors[at]), float(sensitivity[at]), float(specificity[at]))
+
+    top = int(np.argmax(goodness))
+    noise = objective.noise(floor(top), len(positive), len(negative))
+    near = np.flatnonzero(goodness >= goodness[top] - noise - 1e-12)
+    if len(near) == 1:
+        return floor(top)
+    if noise:
+        kept, refused = 1 - share_below(positive, floors[near]), share_below(negative, floors[near])
+        return floor(int(near[np.argmax(objective.goodness(kept, refused))]))
+    return floor(int(near[np.argmax(_room(floors[near], np.sort(np.concatenate([positive, negative]))))]))
 
 
 def _room(floors: Floats, scores: Floats) -> Floats:

@@ -25,7 +25,9 @@ from ir.eval.floors import Floats
 from ir.eval.records import MinScoreCalibration, check_persistable
 from ir.eval.retrieval import DFLT_MODE, as_corpus, embedder_id_of, name_of, retrieve_cases
 from ir.eval.signals import fusion_of
-from ir.select.gate import rerank_name, signal_of
+from ir.options import choice
+from ir.select.gate import rerank_name
+from ir.select.signals import default_signal, signals_for
 
 __all__ = ["DFLT_PERCENTILE", "calibrate_from_probes", "probe_queries", "read_probes"]
 
@@ -59,9 +61,11 @@ def calibrate_from_probes(
     probes: Sequence[str] | None = None,
     k: int = 10,
     surfaces: Iterable[str] | None = None,
+    signal: str | None = None,
     **search_kw: Any,
 ) -> MinScoreCalibration:
-    """The floor at a percentile of what the probes score on ``corpus``.
+    """The floor at a percentile of what the probes score on ``corpus``: by default the best raw score of the mode's
+    channel, or another ``signal`` of ``ir.select.signals``.
 
     The result's ``error_rate`` and ``specificity`` are about the probes alone: the share of them that the floor
     accepts and refuses. How many answerable queries it refuses cannot be known without labels, so ``sensitivity``
@@ -69,6 +73,7 @@ def calibrate_from_probes(
     """
     if isinstance(percentile, bool) or not 0 < percentile < 100:
         raise InvalidInput(f"percentile must be a number above 0 and below 100, not {percentile!r}.")
+    read = default_signal(mode) if signal is None else choice("signal", signal, signals_for(mode))
     queries = list(probe_queries() if probes is None else probes)
     if len(queries) < _FEWEST:
         raise InvalidInput(f"A percentile needs at least {_FEWEST} probes, not {len(queries)}.")
@@ -77,7 +82,7 @@ def calibrate_from_probes(
     opened = as_corpus(corpus)
     cases = [DiscoveryCase(query) for query in queries]
     retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
-    _, scores, _ = split_signals(retrieved, mode)
+    _, scores, _ = split_signals(retrieved, mode, read)
     finite = scores[np.isfinite(scores)]
     common: dict[str, Any] = {
         "corpus_name": name_of(opened),
@@ -87,7 +92,7 @@ def calibrate_from_probes(
         "abstention_scores": summary(scores),
         "embedder_id": embedder_id_of(opened),
         "rerank": rerank_name(search_kw.get("rerank")),
-        "signal": signal_of(mode),
+        "signal": read,
         "fusion": fusion_of(mode, search_kw),
         "kind": "probes",
         "percentile": float(percentile),

@@ -12,6 +12,7 @@ from ir.eval.retrieval import as_corpus
 from ir.eval.signals import fusion_of
 from ir.eval.tables import number
 from ir.select.gate import calibration_key, rerank_name
+from ir.select.signals import default_signal, describe
 
 __all__ = ["MinScoreCalibration", "check_persistable", "load_calibration"]
 
@@ -20,8 +21,9 @@ __all__ = ["MinScoreCalibration", "check_persistable", "load_calibration"]
 class MinScoreCalibration:
     """A floor for one corpus, mode, fusion, embedder and reranker, with the evidence for it.
 
-    - ``min_score``: queries whose ``signal`` (the raw ``"dense"`` or ``"lexical"`` channel score) is below it are
+    - ``min_score``: queries whose ``signal`` (one of ``ir.select.signals``, such as the best cosine) is below it are
       refused as off topic; ``None`` when there is no floor, and ``reason`` says why.
+    - ``signals_tried``: where the cases chose the signal, the J of each by cross-validation.
     - ``kind``: ``"labelled"`` or ``"probes"``.
     - ``error_rate``: labelled: the mean error (one less balanced accuracy) on cases left out of bootstrap samples.
       Probes: the share of the probes that the floor accepts.
@@ -52,7 +54,8 @@ class MinScoreCalibration:
     embedder_id: str | None = None
     strategy: str = "conservative"
     rerank: str | None = None
-    signal: str = "dense"
+    signal: str = ""
+    signals_tried: Mapping[str, float] = field(default_factory=dict)
     fusion: str | None = None
     kind: str = "labelled"
     error_rate: float | None = None
@@ -63,6 +66,10 @@ class MinScoreCalibration:
     percentile: float | None = None
     degraded: bool = False
     made_from: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.signal:  # a record of before there was a choice
+            object.__setattr__(self, "signal", default_signal(self.mode))
 
     @property
     def curve_meaning(self) -> str:
@@ -97,7 +104,7 @@ class MinScoreCalibration:
         return self
 
     def table(self) -> str:
-        lines = [f"{self.corpus_name}, mode {self.mode}, {self.signal} score, from {self.kind}: {self.reason}"]
+        lines = [f"{self.corpus_name}, mode {self.mode}, {describe(self.signal)}, from {self.kind}: {self.reason}"]
         lines.append(f"floor             {number(self.min_score)}{_interval(self.min_score_interval)}")
         if self.kind == "probes":
             lines.append(f"probes accepted   {number(self.error_rate)} of {self.n_abstention}")

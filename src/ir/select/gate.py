@@ -14,9 +14,9 @@ from typing import Any
 
 from ir.base import SearchHit
 from ir.options import DFLT_FUSION
-from ir.select.magnitude import raw_score
+from ir.select.signals import SIGNALS, default_signal, signal_score
 
-__all__ = ["OFF_TOPIC", "Gate", "calibration_key", "find_gate", "gate_score", "rerank_name", "signal_of"]
+__all__ = ["OFF_TOPIC", "Gate", "calibration_key", "find_gate", "gate_score", "rerank_name"]
 
 #: The kind of refusal that a floor on scores stands for.
 OFF_TOPIC = "off_topic"
@@ -30,13 +30,8 @@ _MEANINGS = {
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def signal_of(mode: str) -> str:
-    """The channel whose raw score abstention reads in ``mode``."""
-    return "lexical" if mode == "lexical" else "dense"
-
-
-def gate_score(hits: Sequence[SearchHit], mode: str) -> float | None:
-    """The best raw score of the mode's channel; the best score for hits that carry no channels.
+def gate_score(hits: Sequence[SearchHit], mode: str, signal: str | None = None) -> float | None:
+    """The number that a floor is compared with: the best raw score of the mode's channel, or the named ``signal``.
 
     ``None`` where there is nothing to read: no hits, or a channel that did not run.
 
@@ -44,15 +39,7 @@ def gate_score(hits: Sequence[SearchHit], mode: str) -> float | None:
     >>> gate_score([hit], "hybrid"), gate_score([], "hybrid")
     (0.7, None)
     """
-    return channel_top(hits, signal_of(mode))
-
-
-def channel_top(hits: Sequence[SearchHit], signal: str) -> float | None:
-    """The best raw score of one channel over ``hits``."""
-    if not any(hit.channels for hit in hits):
-        return max((raw_score(hit) for hit in hits), default=None)
-    scores = [float(hit.channels[signal]["score"]) for hit in hits if signal in hit.channels]
-    return max(scores, default=None)
+    return signal_score(hits, signal or default_signal(mode))
 
 
 def calibration_key(mode: str, *, fusion: str | None = None, rerank: str | None = None) -> str:
@@ -79,8 +66,8 @@ def rerank_name(rerank: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Gate:
-    """A calibrated floor on one raw channel score. ``floor`` is ``None`` if there is no usable calibration, and
-    ``note`` then says why."""
+    """A calibrated floor on one signal of the raw channel scores. ``floor`` is ``None`` if there is no usable
+    calibration, and ``note`` then says why."""
 
     floor: float | None = None
     signal: str = "dense"
@@ -88,7 +75,7 @@ class Gate:
     note: str | None = None
 
     def score(self, hits: Sequence[SearchHit]) -> float | None:
-        return channel_top(hits, self.signal)
+        return signal_score(hits, self.signal)
 
     def answerable(self, hits: Sequence[SearchHit]) -> dict[str, Any] | None:
         """What the calibration says to the question whether the corpus is about the query at all.
@@ -117,6 +104,7 @@ class Gate:
             "calibration": PROBES if from_probes else LABELLED,
             "floor": self.floor,
             "score": score,
+            "signal": self.signal,
         }
 
 
@@ -146,7 +134,10 @@ def find_gate(corpus: Any, mode: str, *, fusion: str | None = None, rerank: str 
     floor = record.get("min_score", record.get("floor"))
     if isinstance(floor, bool) or not isinstance(floor, (int, float)) or floor != floor:
         return Gate(note=f"The calibration stored for {where} holds no usable floor ({floor!r}): calibrate again.")
-    return Gate(float(floor), str(record.get("signal") or signal_of(mode)), record)
+    signal = str(record.get("signal") or default_signal(mode))
+    if signal not in SIGNALS:
+        return Gate(note=f"The calibration stored for {where} reads an unknown signal ({signal!r}): calibrate again.")
+    return Gate(float(floor), signal, record)
 
 
 def interpolate(curve: Sequence[Sequence[float]], score: float) -> float:

@@ -16,6 +16,7 @@ from ir.select.disclosure import Disclosure, DisclosureRule, disclose_hits
 from ir.select.gate import Gate, find_gate, rerank_name
 from ir.select.magnitude import measure
 from ir.select.selection import Selection, SelectionRule
+from ir.select.signals import describe
 
 __all__ = [
     "AUTO",
@@ -174,7 +175,7 @@ def gate_source(corpus: Any, request: Request, floor: Floor, **overrides: Any) -
         return Gated(hits, False, None, None, None, None, (note,))
     score = gate.score(hits)
     if score is None and hits:
-        note = f"The floor was not applied: no {gate.signal} score is known for these hits."
+        note = f"The floor was not applied: the {describe(gate.signal)} of these hits is not known."
         return Gated(hits, False, gate.floor, None, gate.signal, None, (note,))
     below = score is not None and score < gate.floor
     notes = (_off_topic(corpus.name, gate, score),) if below and score is not None else ()
@@ -183,7 +184,7 @@ def gate_source(corpus: Any, request: Request, floor: Floor, **overrides: Any) -
 
 def _off_topic(name: str, gate: Gate, score: float) -> str:
     return (
-        f"Off topic: the best {gate.signal} score in {name!r} is {score:.3f}, below the calibrated floor of "
+        f"Off topic: the {describe(gate.signal)} in {name!r} is {score:.3f}, below the calibrated floor of "
         f"{gate.floor:.3f}. (A query on topic whose answer is missing cannot be told by scores.)"
     )
 

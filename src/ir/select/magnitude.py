@@ -15,7 +15,7 @@ from ir.base import SearchHit
 from ir.options import DFLT_RRF_K
 from ir.retrieve.fusion import DFLT_SATURATION
 
-__all__ = ["COMPARABLE", "Scale", "magnitude", "measure", "raw_score"]
+__all__ = ["COMPARABLE", "Scale", "blend_of", "magnitude", "measure", "raw_score"]
 
 #: Fusions whose score says where a hit stands among the others, not how good it is.
 ORDINAL_FUSIONS = frozenset({"rrf", "minmax", "dbsf"})
@@ -70,7 +70,7 @@ def magnitude(hit: SearchHit, meta: Mapping[str, Any] | None = None) -> float:
     score = raw_score(hit)
     if score != score:
         return _WORST
-    return _blend(hit) if _is_ordinal(hit, score, meta or {}) else score
+    return blend_of(hit) if _is_ordinal(hit, score, meta or {}) else score
 
 
 def raw_score(hit: SearchHit) -> float:
@@ -95,7 +95,7 @@ def _is_ordinal(hit: SearchHit, score: float, meta: Mapping[str, Any]) -> bool:
     return not reranked and fusion in ORDINAL_FUSIONS
 
 
-def _blend(hit: SearchHit) -> float:
+def blend_of(hit: SearchHit) -> float:
     """Half the cosine and half the saturated BM25, as ``fusion="blend"`` scores by default."""
     cosine = float(hit.channels.get("dense", {}).get("score") or 0.0)
     bm25 = max(float(hit.channels.get("lexical", {}).get("score") or 0.0), 0.0)
