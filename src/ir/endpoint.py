@@ -1,7 +1,8 @@
 """Asking a JSON service over HTTP, on the standard library alone.
 
 A passing failure (429, 5xx, a broken connection) is tried again with growing pauses, or when the server says so; a
-whole answer has a deadline, tries included. The key is sent to the endpoint and shown nowhere else.
+whole answer has a deadline, tries included. Who is ``patient`` outwaits a rate limit until then. The key is sent to the
+endpoint and shown nowhere else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,6 +26,7 @@ __all__ = ["TRANSPORT", "Endpoint", "Passing"]
 MAX_REPLY_BYTES = 10_000_000
 READ_BYTES = 65_536
 _SHOWN_CHARS = 200
+_LONGEST_PAUSE_S = 20.0
 #: What a connection may raise.
 TRANSPORT = (OSError, http.client.HTTPException)
 
@@ -31,11 +34,15 @@ Answer = TypeVar("Answer")
 
 
 class Passing(Exception):
-    """A failure that another try may mend; ``wait`` is what the server asked for, in seconds."""
+    """A failure that another try may mend; ``wait`` is what the server asked for, in seconds.
 
-    def __init__(self, message: str, wait: float | None = None) -> None:
+    ``limited``: the server only wants to be asked less often.
+    """
+
+    def __init__(self, message: str, wait: float | None = None, *, limited: bool = False) -> None:
         super().__init__(message)
         self.wait = wait
+        self.limited = limited
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -58,6 +65,7 @@ class Endpoint:
     retries: int = 2
     backoff_s: float = 0.5
     max_bytes: int = MAX_REPLY_BYTES
+    patient: bool = False
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -127,8 +135,9 @@ class Endpoint:
             except (Passing, *TRANSPORT) as error:
                 tries += 1
                 asked = error.wait if isinstance(error, Passing) else None
-                wait = asked if asked is not None else self.backoff_s * 2 ** (tries - 1)
-                if tries > self.retries or time.monotonic() + wait >= deadline:
+                wait = asked if asked is not None else min(self.backoff_s * 2 ** (tries - 1), _LONGEST_PAUSE_S)
+                outwaited = self.patient and isinstance(error, Passing) and error.limited
+                if (tries > self.retries and not outwaited) or time.monotonic() + wait >= deadline:
                     raise self.error(
                         f"{self.name} did not answer after {tries} tries: {self.told(error)}.", remedy=self.check
                     ) from None
@@ -146,9 +155,25 @@ class Endpoint:
             said = ""
         message = f"HTTP status {error.code}" + (f" ({said})" if said else "")
         if error.code == 429 or error.code >= 500:
-            after = error.headers.get("Retry-After", "") if error.headers else ""
-            return Passing(message, float(after) if after.isdigit() else None)
+            return Passing(message, _asked_wait(error.headers), limited=error.code == 429)
         return self.error(f"{self.name} refused the request: {message}.", remedy=self.check)
 
     def _masked(self, text: str) -> str:
         return text.replace(self.api_key, "***") if self.api_key else text
+
+
+def _asked_wait(headers: Mapping[str, str] | None) -> float | None:
+    """How long a server asks to be left alone, in seconds: as a number, in milliseconds, or as a date."""
+    said = {name.lower(): value.strip() for name, value in (headers or {}).items()}
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            wait = float(said[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if 0 <= wait < float("inf"):
+            return wait
+    try:
+        at = parsedate_to_datetime(said["retry-after"])
+    except (KeyError, ValueError, TypeError):
+        return None
+    return max(at.timestamp() - time.time(), 0.0)

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,18 @@ def test_the_memory_of_queries_is_bounded(cache: VectorCache) -> None:
 
 def test_no_texts_no_rows(cache: VectorCache) -> None:
     assert CachedEmbedder(Counting(), cache)([]).shape == (0, 3)
+
+
+def test_a_hundred_thousand_texts_take_little_more_memory_than_their_vectors(cache: VectorCache) -> None:
+    texts = [f"text {number}" for number in range(100_000)]
+    for embedder in (CachedEmbedder(Counting(64), cache), CachedEmbedder(Counting(64), cache)):
+        tracemalloc.start()
+        rows = embedder(texts)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert rows.shape == (100_000, 64)
+        assert peak < 2.5 * rows.nbytes + 40_000_000
+    assert not embedder.embedder.seen  # type: ignore[attr-defined]
 
 
 def test_odd_texts_have_keys(cache: VectorCache) -> None:

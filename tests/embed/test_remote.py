@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
 
 import numpy as np
@@ -96,6 +99,39 @@ def test_a_passing_failure_is_tried_again_when_the_server_says(server: Server, m
     model.failures = [(429, {}, {"Retry-After": "0"}), (503, {}, {"Retry-After": "0"})]
     np.testing.assert_allclose(embedder(["a"]), [vector("a")], atol=1e-6)
     assert len(server.requests) == 3
+
+
+def test_a_rate_limit_is_outwaited_until_the_deadline(
+    server: Server, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = format_datetime(datetime.now(UTC), usegmt=True)
+    waits = [{"Retry-After": "0.01"}, {"retry-after-ms": "5"}, {"Retry-After": now}, {"Retry-After": "0"}]
+    model.failures = [(429, {}, headers) for headers in waits * 3]
+    np.testing.assert_allclose(make_embedder("openai:small", cache=False)[0](["a"]), [vector("a")], atol=1e-6)
+    assert len(server.requests) == 13
+    monkeypatch.setenv("IR_EMBED_TIMEOUT_S", "2")
+    model.failures = [(429, {}, {"Retry-After": "3600"})]
+    with pytest.raises(EmbedderError, match=r"did not answer after 1 tries: HTTP status 429"):
+        make_embedder("openai:small", cache=False)[0](["a"])
+
+
+def test_other_failures_are_tried_a_few_times_only(server: Server, model: Model) -> None:
+    model.failures = [(503, {}, {"Retry-After": "0"})] * 9
+    with pytest.raises(EmbedderError, match="did not answer after 5 tries"):
+        make_embedder("openai:small", cache=False)[0](["a"])
+
+
+def test_a_hundred_thousand_texts_go_in_batches_that_are_not_all_held(server: Server, model: Model) -> None:
+    embedder, _ = make_embedder("ollama:small", cache=False)
+    texts = [f"text {number % 200}" for number in range(100_000)]
+    tracemalloc.start()
+    rows = embedder(texts)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rows.shape == (100_000, 16)
+    assert len(server.requests) == 782
+    # The server runs in this process and remembers every request.
+    assert peak < 2 * rows.nbytes + 60_000_000
 
 
 def test_a_refusal_is_an_error_without_the_key(server: Server, model: Model) -> None:

@@ -78,7 +78,9 @@ class RemoteEmbedder:
         check = f"Check that it runs, that {setting} is right"
         check += f", and that {known['embed.api_key_env']} holds the key." if style.key else "."
         name = f"The embedding model {model!r} at {urlsplit(base_url).netloc.rpartition('@')[2]}"
-        endpoint = Endpoint(base_url, name, EmbedderError, check, setting, key, retries=4, max_bytes=_MAX_REPLY)
+        endpoint = Endpoint(
+            base_url, name, EmbedderError, check, setting, key, retries=4, max_bytes=_MAX_REPLY, patient=True
+        )
         return cls(kind, model, endpoint, timeout_s=float(known["embed.timeout_s"]))
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
