@@ -24,7 +24,10 @@ __all__ = ["Found", "SearchRequest", "SearchResponse", "prepare", "search"]
 
 @dataclass(frozen=True)
 class SearchRequest(Value):
-    """``target`` is a corpus name or a path. Options that are ``None`` are taken from the settings."""
+    """``target`` is a corpus name or a path. Options that are ``None`` are taken from the settings.
+
+    ``rerank`` names a reranker, as :func:`ir.rerank.resolve_reranker` takes it.
+    """
 
     query: str
     target: str = "."
@@ -36,6 +39,7 @@ class SearchRequest(Value):
     explain: bool = False
     embedder: str | None = None
     refresh: bool | None = None
+    rerank: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
         filter=request.filter,
         surfaces=request.surfaces or None,
         explain=request.explain,
+        rerank=request.rerank,
         **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion),
     )
     notes += [*hits.meta.get("notes", ()), *map(str, hits.meta.get("degraded", ()))]

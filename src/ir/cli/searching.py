@@ -41,6 +41,10 @@ def search(
         list[str] | None, typer.Option("--surface", metavar="KIND", help="Rank this kind of surface only. Repeatable.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say why each result stands where it does.")] = False,
+    rerank: Annotated[
+        str | None,
+        typer.Option("--rerank", metavar="NAME", help="Read the best again: maxsim, cross-encoder:MODEL, http:MODEL."),
+    ] = None,
     embedder: Embedder = None,
     refresh: Annotated[
         bool | None,
@@ -73,6 +77,7 @@ def search(
         explain=explain,
         embedder=embedder,
         refresh=refresh,
+        rerank=rerank,
     )
     response = perform(operation, request, show, as_json=as_json)
     return 0 if response.found else 1
