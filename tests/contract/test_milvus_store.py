@@ -1,4 +1,4 @@
-"""Milvus does what a store does: the Milvus core in process, not a cluster."""
+"""Milvus does what a store does: the Milvus core over a file and as a server, not a cluster."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ pytest.importorskip("milvus_lite")
 
 from ir.store.milvus import MilvusStore
 from ir.testing.contracts import DurableStoreContract
+from ir.testing.milvus_server import running_milvus
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def milvus_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield file
 
 
-class TestMilvusStore(DurableStoreContract):
+class TestMilvusFile(DurableStoreContract):
     @pytest.fixture
     def url(self, milvus_file: str) -> str:
         return f"{milvus_file}?corpus=c{uuid4().hex[:12]}"
@@ -36,3 +37,17 @@ class TestMilvusStore(DurableStoreContract):
     @pytest.fixture
     def reopen(self, url: str) -> Callable[[], MilvusStore]:
         return lambda: MilvusStore(url)
+
+
+@pytest.fixture(scope="module")
+def milvus_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_milvus(tmp_path_factory.mktemp("milvus")) as host:
+        yield host
+
+
+class TestMilvusServer(TestMilvusFile):
+    """The same through the network, where a row instead of a lock keeps writers apart."""
+
+    @pytest.fixture
+    def url(self, milvus_host: str) -> str:
+        return f"milvus://{milvus_host}?corpus=c{uuid4().hex[:12]}"

@@ -87,7 +87,7 @@ class PostgresServer:
             command += ["-c", f"{name}={value}"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                list(map(str, command)), stdout=log, stderr=log, user=self._servant, preexec_fn=_end_with_parent
+                list(map(str, command)), stdout=log, stderr=log, user=self._servant, preexec_fn=end_with_parent
             )
         while self._ready_after() != 0:
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -177,7 +177,7 @@ def _open_to_all(path: Path) -> bool:
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in (path, *path.parents))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask the system to end the server if this process dies without a word."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGINT)

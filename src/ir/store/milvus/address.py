@@ -19,7 +19,7 @@ __all__ = ["INDEXES", "Address"]
 INDEXES = ("FLAT", "IVF_FLAT", "HNSW", "AUTOINDEX", "DISKANN")
 _DFLT_CORPUS = "corpus"
 _LONGEST_NAME = 200
-_OPTIONS = ("corpus", "index", "tls", "timeout", "lock_timeout", "keep")
+_OPTIONS = ("corpus", "index", "tls", "ca", "timeout", "lock_timeout", "keep")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Address:
     timeout: float = 30.0
     lock_timeout: float = 10.0
     keep: float = 600.0
+    ca: str = ""
 
     @classmethod
     def parse(cls, url: str) -> Address:
@@ -60,7 +61,8 @@ class Address:
         times: dict[str, Any] = {
             key: _number(key, options[key]) for key in ("timeout", "lock_timeout", "keep") if key in options
         }
-        tls = options.get("tls", "") not in ("", "0", "no", "false")
+        ca = options.get("ca", "")
+        tls = bool(ca) or options.get("tls", "") not in ("", "0", "no", "false")
         index = choice("Milvus index", options.get("index", "FLAT").upper(), INDEXES)
         if scheme == "milvus+lite":
             path = unquote(parts.netloc + parts.path)
@@ -70,7 +72,7 @@ class Address:
         database, _, corpus = unquote(parts.path).strip("/").partition("/")
         named = options.get("corpus") or corpus or _DFLT_CORPUS
         uri = f"{'https' if tls else 'http'}://{host}:{port}"
-        return cls(uri, database, parts.username or "", named, index, **times)
+        return cls(uri, database, parts.username or "", named, index, **times, ca=ca)
 
     def __post_init__(self) -> None:
         if not self.corpus.strip() or len(self.corpus.encode()) > _LONGEST_NAME:

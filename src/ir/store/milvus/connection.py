@@ -6,9 +6,10 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from ir.errors import CorpusBusy, CorpusError, IrError, MissingExtra
+from ir.errors import CorpusBusy, CorpusError, InvalidInput, IrError, MissingExtra
 from ir.store.milvus.address import Address
 
 __all__ = ["Connection", "translated"]
@@ -148,11 +149,19 @@ def translated(address: Address) -> Iterator[None]:
     except IrError:
         raise
     except MilvusException as error:
-        raise _known(address, str(error.message or error)) from error
+        raise _known(address, _said(error)) from error
     except Exception as error:
         if not type(error).__module__.startswith("grpc"):
             raise
-        raise _known(address, str(error)) from error
+        raise _known(address, _said(error)) from error
+
+
+def _said(error: BaseException) -> str:
+    """What the client says, and what the server said to it: a refused login reads like a server that is away."""
+    said = str(getattr(error, "message", "") or error)
+    cause = error.__cause__
+    details = getattr(cause, "details", None)
+    return f"{said} ({details()})" if callable(details) else said
 
 
 def _known(address: Address, message: str) -> CorpusError:
@@ -163,15 +172,15 @@ def _known(address: Address, message: str) -> CorpusError:
             f"The file {address.uri} cannot be opened: another process has it open, or it is not a Milvus file.",
             remedy="One process at a time uses such a file; use a Milvus server to share a corpus.",
         )
+    if any(word in low for word in ("unauthenticated", "auth check", "authentication", "permission")):
+        return CorpusError(
+            f"The Milvus server of {address.label} did not let us in.",
+            remedy="Put its token, or user:password, into MILVUS_TOKEN or a file that MILVUS_TOKEN_FILE names.",
+        )
     if any(word in low for word in ("fail connecting", "unavailable", "failed to connect", "deadline", "timeout")):
         return CorpusError(
             f"The Milvus server of {address.label} did not answer within {address.timeout:g} seconds.",
             remedy="Check that it runs, its host and port; allow more time with ?timeout=SECONDS in the address.",
-        )
-    if "auth" in low or "permission" in low:
-        return CorpusError(
-            f"The Milvus server of {address.label} did not let us in.",
-            remedy="Put its token, or user:password, into MILVUS_TOKEN or a file that MILVUS_TOKEN_FILE names.",
         )
     if "database not found" in low:
         return CorpusError(
@@ -211,7 +220,14 @@ def _acquire(address: Address) -> Any:
     key = (address.uri, address.database)
     client, users = _clients.get(key, (None, 0))
     if client is None:
-        options = {"token": address.token(), "db_name": address.database, "timeout": address.timeout}
+        if address.ca and not Path(address.ca).is_file():
+            raise InvalidInput(f"There is no file {address.ca} with the certificate that the Milvus address names.")
+        options = {
+            "token": address.token(),
+            "db_name": address.database,
+            "timeout": address.timeout,
+            "server_pem_path": address.ca,
+        }
         client = MilvusClient(uri=address.uri, **{name: value for name, value in options.items() if value})
     _clients[key] = (client, users + 1)
     return client

@@ -144,7 +144,7 @@ class MilvusSnapshot:
         params: dict[str, Any] = {"metric_type": "IP" if field == "sparse" else "COSINE"}
         if field == "dense":
             params["params"] = {
-                name: max(value, limit) if name == "ef" else value
+                name: value if name == "nprobe" else max(value, limit)
                 for name, value in view.collections.search_params.items()
             }
         hits = view.connection.search(view.collection, field, query, limit, expr, (*_ABOUT, *fields), **params)
