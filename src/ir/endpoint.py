@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -162,9 +163,9 @@ class Endpoint:
         return text.replace(self.api_key, "***") if self.api_key else text
 
 
-def _asked_wait(headers: Mapping[str, str] | None) -> float | None:
+def _asked_wait(headers: Message | None) -> float | None:
     """How long a server asks to be left alone, in seconds: as a number, in milliseconds, or as a date."""
-    said = {name.lower(): value.strip() for name, value in (headers or {}).items()}
+    said = {name.lower(): str(value).strip() for name, value in headers.items()} if headers else {}
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
             wait = float(said[name]) * unit

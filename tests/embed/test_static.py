@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,29 @@ def test_word_by_word_gives_the_same_tokens() -> None:
     ]
     for text in [*texts, "def f(a, b): return a[b]  # twice", "a<s>b </s> c"]:
         assert wordwise(text).tolist() == whole(text).ids, text
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "\x00\x01\x02", "🦊🦊🦊", "\ud83d alone", "x" * 10_000_000, "word " * 2_000_000, "\u200b" * 9]
+)
+def test_odd_texts_get_finite_vectors(text: str) -> None:
+    as_installed("static")
+    (row,) = make_embedder("static")[0]([text])
+    assert np.isfinite(row).all()
+    assert np.linalg.norm(row) == pytest.approx(1.0 if text.strip() else 0.0, abs=1e-5)
+
+
+def test_a_hundred_thousand_texts_take_little_memory() -> None:
+    as_installed("static")
+    embedder, _ = make_embedder("static")
+    texts = [f"text number {number % 1000}" for number in range(100_000)]
+    embedder(texts[:1000])
+    tracemalloc.start()
+    rows = embedder(texts)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(rows[:1000], rows[-1000:])
+    assert peak < 1.5 * rows.nbytes + 20_000_000
 
 
 class TestWordLlama(EmbedderContract):

@@ -15,6 +15,7 @@ from tests.models.serving import Server, serving
 
 import ir
 from ir.errors import EmbedderError, EmbedderUnavailable, InvalidInput, RerankError
+from ir.models import install
 from ir.models.tokenizing import TextTokenizer
 from ir.rerank import CrossEncoder, MaxSim, Reranked, resolve_reranker
 
@@ -59,6 +60,31 @@ def test_a_cross_encoder_from_an_onnx_file(tmp_path: Path) -> None:
     folder = tiny.write_lookup(tmp_path / "m", table, output="logits")
     with pytest.raises(RerankError, match="one finite score"):
         CrossEncoder(folder)("tea", SEGMENTS)  # a number for each token is not a score
+
+
+def test_a_cross_encoder_of_the_hub_by_its_name(tmp_path: Path) -> None:
+    folder = classifier(tmp_path)
+    with pytest.raises(EmbedderUnavailable, match="ir models pull org/judge"):
+        resolve_reranker("cross-encoder:org/judge")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def hub(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        if path.startswith("/api/models/org/judge/tree/"):
+            return 200, [{"type": "file", "path": name, "size": len(data)} for name, data in files.items()], {}
+        return 200, files[path.rpartition("/")[2]], {}
+
+    with serving(hub) as server:
+        install.pull("org/judge", hub_url=server.url, progress=lambda *_: None)
+    assert resolve_reranker("cross-encoder:org/judge")("tea", SEGMENTS) == CrossEncoder(folder)("tea", SEGMENTS)
+
+
+def test_every_reranker_reports_and_a_search_passes_it_on(tmp_path: Path) -> None:
+    source = ir.CorpusSource.from_mapping({"tea": "green tea", "bread": "bread dough"}, name="n")
+    corpus = ir.build(source, store=ir.CorpusStore.memory(), embedder="light")
+    for rerank in (CrossEncoder(classifier(tmp_path)), MaxSim(tiny.write_bert(tmp_path / "m"), deadline_ms=60_000)):
+        report = ir.search(corpus, "green tea", rerank=rerank).meta["rerank"]
+        assert (report["reranker"], report["segments"], report["deadline_ms"]) == (rerank.id, 2, rerank.deadline_ms)
+        assert 0 < report["ms"] < report["deadline_ms"]
 
 
 def test_an_encoder_without_a_classifier_is_no_cross_encoder(tmp_path: Path) -> None:

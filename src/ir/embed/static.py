@@ -64,7 +64,7 @@ class StaticEmbedder:
             ids = self._tokens(text)
             if len(ids):
                 out[place] = self._sum(ids)
-        lengths = np.linalg.norm(out, axis=1, keepdims=True)
+        lengths = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]  # norm() would make a copy of all rows
         np.divide(out, lengths, out=out, where=lengths > 0)
         return out
 

@@ -1,0 +1,40 @@
+"""``ir build`` and the language of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Ir = Callable[..., Any]
+
+LETTRE = (
+    "Les anciens bâtiments de la ville ont été rénovés par des architectes qui aimaient la lumière. Ils ont voulu que "
+    "les habitants puissent se promener dans les jardins et que les enfants jouent près de la fontaine. "
+)
+
+
+@pytest.fixture
+def lettres(tmp_path: Path) -> Path:
+    folder = tmp_path / "lettres"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"lettre{number}.txt").write_text(LETTRE + f"Numéro {number}.", "utf-8")
+    return folder
+
+
+def test_french_is_told_and_stemmed_as_french(ir: Ir, lettres: Path) -> None:
+    built = ir("build", str(lettres), "--json")
+    assert built.code == 0
+    assert ir("info", built.json["corpus"], "--json").json["language"] == "french"
+    # "rénovation" and "rénovés" share their French stem; English stems would not bring them together.
+    assert ir("search", str(lettres), "rénovation", "--mode", "lexical").code == 0
+
+
+def test_the_setting_decides_before_the_texts_do(ir: Ir, lettres: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_LANGUAGE", "none")
+    built = ir("build", str(lettres), "--json")
+    assert ir("info", built.json["corpus"], "--json").json["language"] == "none"
+    assert ir("search", str(lettres), "rénovation", "--mode", "lexical").code == 1
