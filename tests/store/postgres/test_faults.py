@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -294,6 +295,37 @@ def test_a_collision_is_tried_again(store: PostgresStore, monkeypatch: pytest.Mo
     with pytest.raises(CorpusBusy, match=r"nothing was written\. Try again"), store.transaction():
         store.put_record(made("d"))
     assert len(store) == 3
+
+
+def test_a_real_deadlock_is_tried_again(store: PostgresStore) -> None:
+    name = store.address.schema
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
+    with psycopg.connect(**store.address.parameters) as other, ThreadPoolExecutor(1) as writer:
+        other.execute(f'LOCK TABLE "{name}".state IN EXCLUSIVE MODE'.encode())
+        written = writer.submit(store.put_record, made("c"))
+        with psycopg.connect(**store.address.parameters, autocommit=True) as watcher:
+            while watcher.execute(waiting, (f'"{name}".state',)).fetchone() != (1,):
+                assert not written.done()
+        # The writer holds a lock on the records: each of the two now waits for the other.
+        other.execute(f'LOCK TABLE "{name}".records IN ACCESS EXCLUSIVE MODE'.encode())
+        other.commit()
+        written.result(timeout=30)
+    assert sorted(store.record_ids()) == ["a", "b", "c"]
+
+
+def test_writers_take_turns_whatever_the_databases_default_is(corpus_url: str) -> None:
+    store = PostgresStore(f"{corpus_url}&options=-c%20default_transaction_isolation%3Dserializable")
+    store.put_record(made("a"))
+
+    def add(name: str) -> None:
+        for at in range(5):
+            with store.transaction():
+                store.put_record(made(f"{name}{at}"))
+
+    with ThreadPoolExecutor(3) as several:
+        list(several.map(add, "xyz"))
+    assert len(store) == 16
+    store.close()
 
 
 # -- replicas -----------------------------------------------------------------------------------------------------

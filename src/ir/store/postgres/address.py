@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from ir.base import storage_key
 from ir.errors import InvalidInput
@@ -54,7 +54,8 @@ class Address:
         except ValueError:
             raise _malformed() from None
         own = {key: value for key, value in query if key in _OWN}
-        rest = urlencode([(key, value) for key, value in query if key not in _OWN])
+        # libpq knows %20 for a space, but no plus sign.
+        rest = urlencode([(key, value) for key, value in query if key not in _OWN], quote_via=quote)
         plain = f"postgresql://{parts.netloc}/{database}" + (f"?{rest}" if rest else "")
         replica = own.pop("replica", None)
         numbers = {key: _number(key, own.pop(key)) for key in ("pool", "timeout", "lock_timeout") if key in own}

@@ -54,7 +54,8 @@ class Writing:
     @classmethod
     def begin(cls, connection: Connection, address: Address, patience: float) -> Writing:
         """Begin, once no other session writes the corpus; ``CorpusBusy`` names the one that does."""
-        connection.execute("BEGIN")
+        # Said, as a database may have another default: whoever waited for the lock must see what the holder wrote.
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         row = connection.execute(_LOCK, (address.schema,)).fetchone()
         if not (row and row[0]):
             cls._wait(connection, address, patience)
