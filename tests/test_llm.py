@@ -335,6 +335,34 @@ def test_the_seams_do_without_a_model_that_fails(
     assert len(caplog.records) == 3
 
 
+def silent(handler: BaseHTTPRequestHandler) -> None:
+    """Hold the line until the client gives up."""
+    handler.connection.settimeout(20)
+    handler.connection.recv(1)
+
+
+@pytest.mark.parametrize("down", [True, False])
+def test_the_seams_do_without_a_model_that_is_down_or_slow(
+    configured: Endpoint, down: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    configured.behaviours = [silent]
+    if down:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            monkeypatch.setenv("IR_LLM_BASE_URL", f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+    hurried = {"timeout_s": 0.2, "retries": 0}
+    began = time.monotonic()
+    assert ir.make_llm_formulator(**hurried)("tea") == "tea"
+    selection = ir.select(HITS, strategy=make_llm_selector("tea", **hurried))
+    assert selection.selected_ids == ["brew"]
+    assert "selecting without it" in selection.signals["note"]
+    strategy = ir.with_synopsis(ir.WholeText(), synthesize=ir.make_llm_synthesizer(**hurried))
+    assert [surface.kind for surface in strategy.decompose("a", "tea").surfaces] == ["document"]
+    assert len(caplog.records) == 3
+    assert all(("refused" if down else "timed out") in record.getMessage() for record in caplog.records)
+    assert time.monotonic() - began < 10
+
+
 def test_making_seams_asks_nothing(configured: Endpoint) -> None:
     ir.make_llm_formulator()
     ir.make_llm_synthesizer()

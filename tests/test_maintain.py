@@ -64,7 +64,7 @@ def outdate(*modes: str) -> None:
 
 def test_floors_for_another_embedder_are_calibrated_again(notes: Path, tmp_path: Path) -> None:
     maintain()
-    calibrate_from_probes(ir.open_corpus("notes"), percentile=60, persist=True)
+    calibrate_from_probes(ir.open_corpus("notes"), percentile=60, signal="dense-top3", persist=True)
     before = load_calibration("notes", "hybrid")
     assert said(maintain()) == [("notes", "check", "current")]
     outdate("hybrid")

@@ -196,6 +196,22 @@ def test_calibration_from_cases_is_kept_unless_dry(ir: Ir, cases: str) -> None:
     assert ir("info", "notes", "--json").json["calibrated"] == ["hybrid"]
 
 
+def test_enough_cases_choose_what_the_floor_reads(ir: Ir, cases: str, tmp_path: Path) -> None:
+    many = tmp_path / "many.jsonl"
+    foreign = [f"{word} of a distant country" for word in ("railway", "opera", "glacier", "harbour", "senate")] * 2
+    rows = [case for case in CASES if case.get("gold")] * 10 + [{"query": query, "gold": []} for query in foreign]
+    many.write_text("".join(json.dumps(case) + "\n" for case in rows))
+    told = ir("calibrate-min-score", "notes", str(many))
+    assert told.code == 0
+    assert "signals tried\tdense (J " in told.out
+    kept = ir("calibrate-min-score", "notes", str(many), "--json").json["calibration"]
+    assert set(kept["signals_tried"]) == {"dense", "dense-top3", "blend", "blend-top3"}
+    assert kept["signal"] in kept["signals_tried"]
+    refused = ir("discover", "notes", foreign[0], "--json").json
+    assert refused["answerable"]["signal"] == refused["signals"]["gate_scale"] == kept["signal"]
+    assert ir("eval", "notes", str(many), "--min-score", "auto", "--json").json["floor"] == kept["min_score"]
+
+
 def test_calibration_from_probes_needs_no_labels(ir: Ir, cases: str, tmp_path: Path) -> None:
     done = ir("calibrate-min-score", "notes", "--probes", "--percentile", "60")
     assert "percentile 60" in done.out

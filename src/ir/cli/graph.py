@@ -79,7 +79,8 @@ def _written(response: GraphResponse, output: Output) -> bool:
     from ir.cli.output import count
 
     if not response.edges:
-        print(f"ir: {response.corpus!r} has no links", file=sys.stderr)
+        said = f"ir: {response.corpus!r} has no links; ir build --links makes them of the fields deps and parent"
+        print(said, file=sys.stderr)
     if response.file:
         output.line(f"{response.file}: {count(response.nodes, 'artifact')}, {count(len(response.edges), 'link')}")
     return bool(response.file)

@@ -197,6 +197,7 @@ MISSING_ANSWER_SIGNALS: Mapping[str, Signal] = {
     "lexical lead": _lead("lexical"),
     "lexical contrast": _contrast("lexical"),
     "ranking score": lambda hits: hits[0].score if hits else None,
+    "ranking fall": lambda hits: hits[0].score - hits[-1].score if len(hits) > 1 else None,
     "channel agreement": _agreement,
 }
 
