@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -156,3 +157,20 @@ def test_more_results_than_one_search_gives(milvus_file: str) -> None:
             assert len(snapshot.lexical(words("twin"), 20_000, EVERYTHING).refs) == 8500
             few = snapshot.lexical(words("twin"), 10, EVERYTHING)
             assert few.refs.tolist() == snapshot.lexical(words("twin"), 10, EVERYTHING).refs.tolist()
+
+
+def test_an_approximate_index_that_finds_too_few_is_asked_again(tmp_path: Path) -> None:
+    with MilvusStore(f"milvus+lite:{tmp_path}/ivf.db?corpus=c&index=ivf_flat") as store:
+        store.put_records([made(f"r{at}", vector=(1, at, at * at), even=at % 2 == 0) for at in range(40)])
+        asked = []
+        search = store._connection.client.search
+
+        def noted(*given: Any, **more: Any) -> Any:
+            asked.append(more["search_params"]["params"])
+            return search(*given, **more)
+
+        store._connection.client.search = noted
+        with store.snapshot() as snapshot:
+            found = snapshot.dense(unit(1, 0, 0), 30, where({"even": True}))
+    assert len(found.refs) == 20
+    assert asked == [{"nprobe": 32}, {"nprobe": 256}]

@@ -12,12 +12,14 @@ __all__ = ["ALIVE", "LONGEST", "Collections", "visible"]
 ALIVE = 2**62
 #: The most bytes of one VARCHAR.
 LONGEST = 65_535
-_SEARCH: dict[str, dict[str, Any]] = {
+_SEARCH: dict[str, dict[str, int]] = {
     "HNSW": {"ef": 128},
     "IVF_FLAT": {"nprobe": 32},
     "DISKANN": {"search_list": 128},
 }
-_BUILD: dict[str, dict[str, Any]] = {"HNSW": {"M": 16, "efConstruction": 200}, "IVF_FLAT": {"nlist": 256}}
+#: With every list probed, IVF_FLAT is exact; the others come as near to it as Milvus lets them.
+_FARTHEST = {"nprobe": 256, "ef": 16_384, "search_list": 16_384}
+_BUILD: dict[str, dict[str, int]] = {"HNSW": {"M": 16, "efConstruction": 200}, "IVF_FLAT": {"nlist": 256}}
 
 
 def visible(version: int) -> str:
@@ -43,8 +45,17 @@ class Collections:
         return f"{self._records}{dim}"
 
     @property
-    def search_params(self) -> dict[str, Any]:
-        return dict(_SEARCH.get(self._connection.address.index, {}))
+    def search_params(self) -> dict[str, int]:
+        """How far an approximate index is asked to look; empty for one that looks everywhere."""
+        return _SEARCH.get(self._connection.address.index, {})
+
+    def looking(self, limit: int, *, thorough: bool) -> dict[str, int]:
+        """The same for a search of so many results, or as far as the index can look at all."""
+        far = _FARTHEST if thorough else {}
+        return {
+            name: far.get(name) or (value if name == "nprobe" else max(value, limit))
+            for name, value in self.search_params.items()
+        }
 
     def make_shared(self) -> None:
         """The collections that do not depend on the vectors' size."""

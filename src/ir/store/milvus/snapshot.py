@@ -60,6 +60,9 @@ class MilvusSnapshot:
             depth = min(limit + 8, _MOST)
             while True:
                 hits = self._search("dense", query, depth, expr, ())
+                if len(hits) < min(depth, len(self)) and self._view.collections.search_params:
+                    # Too few may only mean that an approximate index did not look everywhere.
+                    hits = self._search("dense", query, depth, expr, (), thorough=True)
                 scores = {int(hit["id"]): float(hit["distance"]) for hit in hits}
                 # Equal scores at the end may go on behind it: only all of them can be put in an order.
                 if len(hits) < depth or depth == _MOST or _nth(scores, limit) > min(scores.values()):
@@ -139,14 +142,13 @@ class MilvusSnapshot:
         starts = range(0, self._view.state.next_ref, _MOST)
         return [f"ref >= {start} and ref < {start + _MOST} and {expr}" for expr in expressions for start in starts]
 
-    def _search(self, field: str, query: Any, limit: int, expr: str, fields: Sequence[str]) -> list[Any]:
+    def _search(
+        self, field: str, query: Any, limit: int, expr: str, fields: Sequence[str], *, thorough: bool = False
+    ) -> list[Any]:
         view = self._view
         params: dict[str, Any] = {"metric_type": "IP" if field == "sparse" else "COSINE"}
         if field == "dense":
-            params["params"] = {
-                name: value if name == "nprobe" else max(value, limit)
-                for name, value in view.collections.search_params.items()
-            }
+            params["params"] = view.collections.looking(limit, thorough=thorough)
         hits = view.connection.search(view.collection, field, query, limit, expr, (*_ABOUT, *fields), **params)
         for hit in hits:
             view.note(int(hit["id"]), hit["entity"]["artifact"], int(hit["entity"]["kind"]))
