@@ -11,8 +11,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import fill
 
 from bench.report import RESULTS, Report, Table, load
+from bench.sizing import PAPER, on_paper
 
 PAGE = Path(__file__).parent.parent / "docs" / "engines.md"
 PARTS = ("postgres", "milvus", "engines")
@@ -72,8 +74,7 @@ def checks(report: Report) -> str:
     return _grid(["requirement", "limit", "measured", ""], [check.row(True) for check in report.checks])
 
 
-def section() -> str:
-    postgres, milvus, engines = (load(RESULTS / f"{part}.json") for part in PARTS)
+def measured(postgres: Report, milvus: Report, engines: Report) -> str:
     quality, nearness = engines.tables
     blocks = [
         "100,000 passages of 54 words with 384-d vectors, ten hits, on one machine with 2 cores. A search analyses its "
@@ -86,7 +87,8 @@ def section() -> str:
         "vectors, so that nothing but the engine differs.",
         _grid(quality.header, quality.rows),
         f"**{nearness.title}.** PostgreSQL's index is forced on these small collections, which it would otherwise "
-        "compare one by one. What the Milvus core makes of `IVF_FLAT` is not what a cluster makes of it.",
+        "compare one by one. The Milvus core finds every neighbour even with few lists probed, so that it seems to "
+        "compare all whatever it is told; its recall says nothing about a cluster's.",
         _grid(nearness.header, nearness.rows),
         checks(engines),
         "\n".join(f"- {note}" for note in engines.notes),
@@ -94,10 +96,21 @@ def section() -> str:
     return "\n\n".join(blocks)
 
 
-def write(text: str) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    made = re.sub(r"(?<=\n## Measured\n\n).*?(?=\n\n## )", lambda _: text, page, flags=re.DOTALL)
-    PAGE.write_text(made, encoding="utf-8")
+def write(texts: dict[str, str]) -> None:
+    """Put each text in the place of what stands under its heading."""
+    page = PAGE.read_text(encoding="utf-8").rstrip() + "\n"
+    for heading, text in texts.items():
+        body = rf"(?<=\n## {heading}\n\n).*?(?=\n\n## |\n\Z)"
+        wrapped = "\n\n".join(map(_wrapped, text.split("\n\n")))
+        page = re.sub(body, lambda _, made=wrapped: made, page, count=1, flags=re.DOTALL)  # type: ignore[misc]
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def _wrapped(block: str) -> str:
+    """A paragraph in lines of the page's width; tables and lists as they are."""
+    if block.startswith(("|", "-")):
+        return block
+    return fill(block, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def main() -> None:
@@ -106,7 +119,8 @@ def main() -> None:
     if not parser.parse_args().written:
         for part in PARTS:
             subprocess.run([sys.executable, "-m", f"bench.{part}"], check=True)
-    write(section())
+    postgres, milvus, engines = (load(RESULTS / f"{part}.json") for part in PARTS)
+    write({"Measured": measured(postgres, milvus, engines), PAPER: on_paper(postgres, milvus)})
     print(f"{PAGE.name} written")
 
 

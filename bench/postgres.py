@@ -48,6 +48,15 @@ FROM (SELECT number FROM dense UNION SELECT number FROM lexical) AS n
 JOIN records r USING (number) LEFT JOIN scored b USING (number)
 ORDER BY score DESC LIMIT 10
 """
+#: The parts of a corpus that searches read.
+PARTS = """
+SELECT CASE WHEN relname LIKE 'records_near%' THEN 'the index of near vectors'
+            WHEN relname = 'records' THEN 'the records'
+            WHEN relname = 'postings_term' THEN 'the index of postings' ELSE 'the postings' END,
+       pg_relation_size(oid)
+FROM pg_class WHERE relnamespace = 'ir_bench'::regnamespace
+  AND (relname IN ('records', 'postings_term', 'postings') OR relname LIKE 'records_near%') ORDER BY 1
+"""
 #: Under a filter that few records pass, those are read once, for both channels.
 FILTERED = {
     "few": "few AS MATERIALIZED (SELECT number, vector <=> %(vector)s::vector AS distance FROM records "
@@ -119,6 +128,7 @@ def run(server: PostgresServer, folder: Path, count: int, queries: int) -> Repor
     connection.execute("SET search_path = ir_bench, public")
     connection.execute("SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = 200; SET jit = off")
     connection.execute("SET plan_cache_mode = force_custom_plan")
+    parts = connection.execute(PARTS).fetchall()
     results = timed(
         {
             **usual(store, data),
@@ -141,6 +151,7 @@ def run(server: PostgresServer, folder: Path, count: int, queries: int) -> Repor
         ["bytes on disk per record", f"{size / count:,.0f}", f"{local_size / count:,.0f}"],
         ["bytes on disk per record, without the lexical index", f"{bare_size / count:,.0f}", ""],
     ]
+    loading.rows += [[f"bytes per record of {name}", f"{size / count:,.0f}", ""] for name, size in parts]
     own = timed(usual(local, data), queries)
     title = f"The embedded engine in the same run, {count:,} records"
     report.table(title, "search", "p50 ms", "p95 ms").rows += latencies(own)
