@@ -61,37 +61,39 @@ EVERYTHING = Condition("true")
 
 
 class Passings:
-    """What is known of restrictions, for one version at a time."""
+    """What is known of restrictions, for one version on one server at a time: a replica may lay its rows elsewhere."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._version = ""
+        self._version: tuple[Any, ...] = ()
         self._known: OrderedDict[Where, Passing] = OrderedDict()
 
     def of(self, where: Where, state: State, connection: Connection) -> Passing:
         if where.everything:
             return Passing(EVERYTHING, state.records)
+        version = _version(state, connection)
         with self._lock:
-            if self._version != state.name:
-                self._version = state.name
+            if self._version != version:
+                self._version = version
                 self._known.clear()
             held = self._known.get(where)
         if held is None:
-            held = self._look_again(where, state, connection)
+            held = self.anew(where, state, connection)
         return held
 
-    def moved(self, where: Where, state: State, connection: Connection) -> Passing:
-        """What is known, found out anew, after the table was written anew."""
-        return self._look_again(where, state, connection)
-
-    def _look_again(self, where: Where, state: State, connection: Connection) -> Passing:
+    def anew(self, where: Where, state: State, connection: Connection) -> Passing:
+        """What there is to be known, found out now: at first, or after the table was written anew."""
         found = _look(where, state, connection)
         with self._lock:
-            if self._version == state.name:
+            if self._version == _version(state, connection):
                 self._known[where] = found
                 while len(self._known) > _REMEMBERED:
                     self._known.popitem(last=False)
         return found
+
+
+def _version(state: State, connection: Connection) -> tuple[Any, ...]:
+    return (state.name, connection.info.host, connection.info.port)
 
 
 def _look(where: Where, state: State, connection: Connection) -> Passing:

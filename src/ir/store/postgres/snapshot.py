@@ -81,7 +81,7 @@ class PostgresSnapshot:
         written, passing = self._as_written(vector), self._passing(where)
         found = nearest(self._connection, self._state, written, limit, passing)
         if found is None:
-            passing = self._passings.moved(where, self._state, self._connection)
+            passing = self._passings.anew(where, self._state, self._connection)
             found = nearest(self._connection, self._state, written, limit, passing) or []
         return _ranking(self._noted(found))
 
