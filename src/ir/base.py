@@ -42,12 +42,9 @@ def storage_key(*parts: str) -> str:
     >>> storage_key("a", "b") == storage_key("a", "b") != storage_key("ab")
     True
     """
-    digest = hashlib.blake2b(digest_size=12)
-    for part in parts:
-        encoded = part.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
-    return digest.hexdigest()
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    told = b"".join([len(part).to_bytes(8, "little") + part for part in encoded])
+    return hashlib.blake2b(told, digest_size=12).hexdigest()
 
 
 def ledger_key(artifact_id: str) -> str:
@@ -245,6 +242,8 @@ def heading_of(metadata: Mapping[str, Any]) -> str:
     """What a text is about by its headings: the artifact's title, then the section's."""
     title = metadata.get("title")
     section = metadata.get("section")
+    if title is None and section is None:
+        return ""
     parts = [part for part in (title, section) if isinstance(part, str) and part.strip()]
     if len(parts) == 2 and parts[1].startswith(parts[0]):
         parts = parts[1:]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ir.analysis import LANGUAGES, Analyzer, analyzer_for, document_terms, query_terms
+from ir.analysis.analyzer import bounded
 from ir.analysis.split import ascii_pieces, pieces, run_pattern
 from ir.errors import InvalidInput
 
@@ -132,11 +133,11 @@ def test_terms_do_not_depend_on_what_was_seen_before(text: str, other: str) -> N
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ir.analysis.analyzer._MOST_REMEMBERED", 100)
+    monkeypatch.setattr("ir.analysis.words.MOST_REMEMBERED", 100)
     analyzer = Analyzer()
     expected = [f"word{number}" for number in range(500)]
-    assert analyzer.terms(" ".join(expected))[::3] == expected
-    assert len(analyzer._memory) <= 100
+    assert [term for word in expected for term in analyzer.terms(word)][::3] == expected
+    assert len(analyzer.vocabulary()) <= 101
 
 
 RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=True)
@@ -145,5 +146,5 @@ RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=Tr
 @given(RUNS)
 def test_the_quick_splitter_follows_the_same_rules(word: str) -> None:
     for run in run_pattern(word).findall(word):
-        careful = [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
+        careful = [bounded(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
         assert ascii_pieces(run) == careful

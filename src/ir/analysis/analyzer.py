@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 
-from ir.analysis.languages import LANGUAGES, stemmer_for
-from ir.analysis.split import Kind, ascii_pieces, is_plain, pieces, run_pattern, without_hyphens
+from ir.analysis.languages import LANGUAGES, Stems
+from ir.analysis.split import Kind, ascii_pieces, is_plain, is_stemmed, pieces, run_pattern, without_hyphens
+from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
 
-__all__ = ["Analyzer", "Token", "analyzer_for", "document_terms", "query_terms"]
+__all__ = ["Analyzer", "Token", "analyzer_for", "document_lines", "document_terms", "query_terms"]
 
 #: Part of every analyzer's id: raise it with any change of what :meth:`Analyzer.terms` returns.
 VERSION = 1
@@ -24,9 +24,6 @@ HEADING_WEIGHT = 3
 #: Longer words are cut and marked with a hash of the rest: no language has such words, and indexes limit terms.
 LONGEST_TERM = 200
 _KEPT_PREFIX = 40
-#: Longer words hardly ever come twice.
-_LONGEST_REMEMBERED = 64
-_MOST_REMEMBERED = 500_000
 #: What may stand around a plain word without being part of it; ``+`` and ``#`` may be.
 _AROUND_WORDS = "_.,;:!?'\"`()[]{}<>*|/\\=~^&%$@-"
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d"))
@@ -53,7 +50,8 @@ class Analyzer:
     def __init__(self, language: str = "english", identifiers: bool = True) -> None:
         self.language = choice("language", language, LANGUAGES)
         self.identifiers = bool(identifiers)
-        self._memory = _Memory(self.language, self.identifiers)
+        self._words = _Words(self.language, self.identifiers)
+        self._vocabulary = self._words.vocabulary()
 
     @property
     def id(self) -> str:
@@ -62,8 +60,24 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text``, in the order in which they stand there."""
-        # No run holds white space, and splitting at it is far quicker than matching a pattern.
-        return list(chain.from_iterable(map(self._memory.__getitem__, text.split())))
+        return self.vocabulary().of_words(words_of(text))
+
+    def lines(self, texts: Sequence[str]) -> list[str]:
+        """The terms of each text with spaces between them; for many texts, quicker than one by one.
+
+        >>> Analyzer().lines(["The parsers, parsing", "of"])
+        ['parser pars', '']
+        """
+        vocabulary = self.vocabulary()
+        numbered = vocabulary.of_texts(texts)
+        term = vocabulary.terms.__getitem__
+        return [" ".join(map(term, numbers)) for numbers in numbered]
+
+    def vocabulary(self) -> Vocabulary:
+        """The words met so far and their terms. It grows, and is another one when it has grown too large."""
+        if self._vocabulary.full:
+            self._vocabulary = self._words.vocabulary()
+        return self._vocabulary
 
     def tokens(self, text: str, *, only: Collection[str] | None = None) -> list[Token]:
         """The terms with their places; ``only`` leaves out the tokens with other terms than those.
@@ -77,9 +91,9 @@ class Analyzer:
         wanted = None if only is None else frozenset(only)
         for match in run_pattern(text).finditer(text):
             run, at = match.group(), match.start()
-            if wanted is not None and wanted.isdisjoint(self._memory[run]):
+            if wanted is not None and wanted.isdisjoint(self.vocabulary().of_words([run])):
                 continue
-            for start, end, term in self._memory.places(run):
+            for start, end, term in self._words.places(run):
                 if wanted is None or term in wanted:
                     found.append(Token(at + start, at + end, (term,)))
         return found
@@ -88,92 +102,66 @@ class Analyzer:
         return f"Analyzer(language={self.language!r}, identifiers={self.identifiers!r})"
 
 
-class _Memory(dict[str, tuple[str, ...]]):
-    """What each distinct word gives, punctuation and all. A dict, so that a known word costs no Python call."""
+class _Words:
+    """How a word becomes terms."""
 
     def __init__(self, language: str, identifiers: bool) -> None:
-        super().__init__()
+        self._language = language
         self._identifiers = identifiers
-        self._words = _Stems(language, stop_words=True)
-        self._parts = _Stems(language, stop_words=False)
+        self._stems = Stems(language)
         # Stemmers of other languages need the accents; English texts spell names with and without them.
         self._fold = language == "english"
 
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        if self._identifiers and word.isascii():
-            terms = tuple(filter(None, [self._stemmed(text, kind) for text, kind in _ASCII_PIECES[word]]))
-        else:
-            runs = run_pattern(word).findall(word)
-            terms = tuple(term for run in runs for _, _, term in self.places(run))
-        _remember(self, word, terms)
-        return terms
+    def vocabulary(self) -> Vocabulary:
+        """A new one, without any words."""
+        self._stems = Stems(self._language)
+        return Vocabulary(self._terms)
+
+    def _terms(self, words: Sequence[str]) -> Iterator[list[str]]:
+        """The terms of each word."""
+        plain = [self._plain(word) for word in words]
+        odd = {word: self._pieces(word) for word, core in zip(words, plain, strict=True) if not core}
+        stems = self._stems
+        stems.learn({*plain, *(text for found in odd.values() for text, kind in found if is_stemmed(kind))})
+        for word, core in zip(words, plain, strict=True):
+            if core:
+                yield [] if core in stems.stop_words else [stems[core]]
+            else:
+                yield [term for text, kind in odd[word] if (term := self._term(text, kind))]
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
         for start, end, kind in pieces(run, identifiers=self._identifiers):
-            term = self._stemmed(*normalised(run[start:end], kind, fold=self._fold))
+            term = self._term(*normalised(run[start:end], kind, fold=self._fold))
             if term:
                 found.append((start, end, term))
         return found
 
-    def _stemmed(self, text: str, kind: Kind) -> str:
-        if kind is Kind.WHOLE or kind is Kind.GRAM or not text:
+    def _plain(self, word: str) -> str:
+        """The word inside, in lower case, if it is a plain one, as most are; else nothing."""
+        if self._identifiers and word.isascii():
+            core = word if word.isalnum() else word.strip(_AROUND_WORDS)
+            if is_plain(core) and len(core) <= LONGEST_TERM:
+                return core.lower()
+        return ""
+
+    def _pieces(self, word: str) -> list[tuple[str, Kind]]:
+        """The pieces of what stands between two spaces, in lower case."""
+        runs = run_pattern(word).findall(word)
+        if self._identifiers and word.isascii():
+            found = ascii_pieces(runs[0]) if len(runs) == 1 else [piece for run in runs for piece in ascii_pieces(run)]
+            return found if len(word) <= LONGEST_TERM else [bounded(text, kind) for text, kind in found]
+        return [
+            normalised(run[start:end], kind, fold=self._fold)
+            for run in runs
+            for start, end, kind in pieces(run, identifiers=self._identifiers)
+        ]
+
+    def _term(self, text: str, kind: Kind) -> str:
+        if not text or not is_stemmed(kind):
             return text
-        return self._words[text] if kind is Kind.WORD else self._parts[text]
-
-
-class _Stems(dict[str, str]):
-    """The stem of each distinct word, or nothing for a stop word."""
-
-    def __init__(self, language: str, *, stop_words: bool) -> None:
-        super().__init__()
-        self._stem = stemmer_for(language, stop_words=stop_words)
-
-    def __missing__(self, text: str) -> str:
-        stems = self._stem(text)
-        stem = stems[0] if stems else ""
-        _remember(self, text, stem)
-        return stem
-
-
-class _AsciiPieces(dict[str, tuple[tuple[str, Kind], ...]]):
-    """The pieces of each distinct ASCII word. They are the same in every language, so all analyzers share them."""
-
-    def __missing__(self, word: str) -> tuple[tuple[str, Kind], ...]:
-        found: tuple[tuple[str, Kind], ...]
-        core = word.strip(_AROUND_WORDS)
-        if len(core) <= _LONGEST_REMEMBERED and is_plain(core):
-            found = ((core.lower(), Kind.WORD),)
-        else:
-            runs = run_pattern(word).findall(word)
-            if runs == [word]:
-                found = tuple([bounded(text, kind) for text, kind in ascii_pieces(word)])
-            else:
-                found = tuple(chain.from_iterable(map(self.__getitem__, runs)))
-        _remember(self, word, found)
-        return found
-
-
-_ASCII_PIECES = _AsciiPieces()
-
-
-def unstemmed(word: str) -> list[str]:
-    """What stands in a word between spaces: words and parts as they are, in lower case, and wholes."""
-    if word.isascii():
-        return [text for text, _ in _ASCII_PIECES[word] if text]
-    return _unstemmed_analyzer().terms(word)
-
-
-@lru_cache(maxsize=1)
-def _unstemmed_analyzer() -> Analyzer:
-    return Analyzer("none")
-
-
-def _remember(memory: dict[str, Any], word: str, value: Any) -> None:
-    if len(word) <= _LONGEST_REMEMBERED:
-        if len(memory) >= _MOST_REMEMBERED:
-            memory.clear()
-        memory[word] = value
+        stem = self._stems[text]
+        return "" if kind is Kind.WORD and text in self._stems.stop_words else stem
 
 
 def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
@@ -200,18 +188,29 @@ def _normal(piece: str, fold: bool) -> str:
     return "".join(text.split())
 
 
-@lru_cache(maxsize=64)
 def analyzer_for(language: str = "english") -> Analyzer:
     """The analyzer of a language, made once per process."""
+    return _made(language)
+
+
+@lru_cache(maxsize=64)
+def _made(language: str) -> Analyzer:
     return Analyzer(language)
 
 
 def document_terms(analyzer: Analyzer, text: str, metadata: Mapping[str, Any]) -> list[str]:
     """The terms under which a surface is indexed: those of its headings, repeated for weight, then its own."""
-    heading = heading_of(metadata)
-    if not heading:
-        return analyzer.terms(text)
-    return analyzer.terms(heading) * HEADING_WEIGHT + analyzer.terms(text)
+    return document_lines(analyzer, [(text, metadata)])[0].split()
+
+
+def document_lines(analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """:func:`document_terms` of many surfaces, given as text and metadata, each with spaces between its terms."""
+    lines = analyzer.lines([text for text, _ in surfaces])
+    headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
+    for at, heading in zip(headings, analyzer.lines(list(headings.values())), strict=True):
+        if heading:
+            lines[at] = " ".join([heading] * HEADING_WEIGHT + [lines[at]]).rstrip()
+    return lines
 
 
 def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ir.options import choice
 
-__all__ = ["LANGUAGES", "WITH_STOP_WORDS", "stemmer_for"]
+__all__ = ["LANGUAGES", "WITH_STOP_WORDS", "Stems", "stemmer_for"]
 
 WITH_STOP_WORDS = (
     "danish",
@@ -36,21 +36,62 @@ _STEMS_ONLY = ("arabic", "greek", "romanian", "tamil", "turkish")
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
 LANGUAGES: tuple[str, ...] = (*sorted((*WITH_STOP_WORDS, *_STEMS_ONLY)), "none")
 
-#: A lower-cased word to its stem, or to nothing if it is a stop word.
+#: Lower-cased words with spaces between them to their stems.
 Stemmer = Callable[[str], "list[str]"]
 
 
 def stemmer_for(language: str, *, stop_words: bool) -> Stemmer:
-    """The stemmer of a language; with ``stop_words`` it gives nothing for those."""
+    """The stemmer of a language, for words with spaces between them; with ``stop_words`` it leaves those out."""
     choice("language", language, LANGUAGES)
     if language == "none":
-        return lambda word: [word]
+        return str.split
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    builder: Any = TextAnalyzerBuilder(Tokenizer.raw())
-    if stop_words and language in WITH_STOP_WORDS:
-        builder = builder.filter(Filter.stopword(language))
-        if language == "english":
-            builder = builder.filter(Filter.custom_stopword(_MORE_ENGLISH.split()))
+    builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
+    if stop_words:
+        builder = _without_stop_words(builder, language)
     analyze: Stemmer = builder.filter(Filter.stemmer(language)).build().analyze
     return analyze
+
+
+def _without_stop_words(builder: Any, language: str) -> Any:
+    from tantivy import Filter
+
+    if language in WITH_STOP_WORDS:
+        builder = builder.filter(Filter.stopword(language))
+    if language == "english":
+        builder = builder.filter(Filter.custom_stopword(_MORE_ENGLISH.split()))
+    return builder
+
+
+class Stems(dict[str, str]):
+    """The stem of each lower-cased word of a language, and which of those met are ``stop_words``."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self.stop_words: set[str] = set()
+        self._stem = stemmer_for(language, stop_words=False)
+        self._kept = _stop_filter(language)
+
+    def __missing__(self, word: str) -> str:
+        self.learn([word])
+        return self[word]
+
+    def learn(self, words: Collection[str]) -> None:
+        """Find the stems of all those words, none of which holds white space, at once."""
+        new = [word for word in words if word and word not in self]
+        if not new:
+            return
+        line = " ".join(new)
+        self.update(zip(new, self._stem(line), strict=True))
+        self.stop_words.update(set(new).difference(self._kept(line)))
+
+
+def _stop_filter(language: str) -> Stemmer:
+    """From words with spaces between them, those that are not stop words."""
+    if language not in WITH_STOP_WORDS:
+        return str.split
+    from tantivy import TextAnalyzerBuilder, Tokenizer
+
+    kept: Stemmer = _without_stop_words(TextAnalyzerBuilder(Tokenizer.whitespace()), language).build().analyze
+    return kept

@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Kind", "Piece", "ascii_pieces", "is_plain", "pieces", "run_pattern", "without_hyphens"]
+__all__ = ["Kind", "Piece", "ascii_pieces", "is_plain", "is_stemmed", "pieces", "run_pattern", "without_hyphens"]
 
 
 class Kind(Enum):
@@ -58,7 +58,7 @@ _UNSPACED = re.compile(
 )
 _SEGMENT = re.compile(rf"[^{_CONNECTORS}+#]+")
 _HYPHEN = re.compile(rf"[{re.escape(_HYPHENS)}]")
-_PLAIN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+")
+_plain = re.compile(r"[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+").fullmatch
 _CASED = re.compile(r"[0-9]+|[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _BORDER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
@@ -78,7 +78,12 @@ def run_pattern(text: str) -> re.Pattern[str]:
 
 def is_plain(run: str) -> bool:
     """Whether a run is one plain ASCII word or number, as most are."""
-    return _PLAIN.fullmatch(run) is not None
+    return _plain(run) is not None
+
+
+def is_stemmed(kind: Kind) -> bool:
+    """Whether pieces of a kind become their stems."""
+    return kind is Kind.PART or kind is Kind.WORD or kind is Kind.COMPOUND
 
 
 def without_hyphens(text: str) -> str:
@@ -104,22 +109,26 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
 
 
 def ascii_pieces(run: str) -> list[tuple[str, Kind]]:
-    """What :func:`pieces` gives for an ASCII run, as texts in lower case; quicker for the common shapes.
+    """What :func:`pieces` gives for an ASCII run, as texts in lower case, compounds as one word; quicker.
 
     >>> [text for text, kind in ascii_pieces("getUserName")]
     ['getusername', 'get', 'user', 'name']
     """
     core = run.rstrip("_.-")
     if "'" in core or not core[-1:].isalnum():
-        return [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
+        found = [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
+        return [(without_hyphens(text) if kind is Kind.COMPOUND else text, kind) for text, kind in found]
     parts = _CASED.findall(core)
     lower = core.lower()
     if len(parts) == 1 and len(parts[0]) == len(core):
         return [(lower, Kind.WORD)]
-    joined = "_" not in core and "." not in core and ("-" in core or core.isalpha())
-    found = [(lower, Kind.COMPOUND if joined else Kind.WHOLE)]
+    if "_" not in core and "." not in core and ("-" in core or core.isalpha()):
+        found = [(lower.replace("-", ""), Kind.COMPOUND)]
+    else:
+        found = [(lower, Kind.WHOLE)]
     if len(parts) <= _MOST_TINY_PARTS or len(core) >= 3 * len(parts):
-        found += [(part.lower(), Kind.PART) for part in parts]
+        part_kind = Kind.PART
+        found += [(part.lower(), part_kind) for part in parts]
     return found
 
 

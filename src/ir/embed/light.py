@@ -1,27 +1,27 @@
-"""Vectors without a model: words and their letters, hashed.
+"""Vectors without a model: terms and their letters, hashed.
 
-Each distinct term has a small sparse vector of its own: one signed entry for its stem and one for each of its
-character n-grams, so that spellings which share letters share a direction. A text is the sum over its terms, damped
-for repetition and scaled to length one. All weights are multiples of a power of two, so the sums are exact: a text
-has the same vector in every batch, process and machine.
+Each distinct term of the analyzer, a stem or an identifier, has a small sparse vector of its own: one signed entry for
+itself and one for each of its character n-grams, so that spellings which share letters share a direction. A text is
+the sum over its terms, damped for repetition and scaled to length one. All weights are multiples of a power of two,
+so the sums are exact: a text has the same vector in every batch, process and machine.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
+import zlib
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ir.analysis import Analyzer
-from ir.analysis.analyzer import unstemmed
-from ir.analysis.languages import stemmer_for
+from ir.analysis import analyzer_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ir.analysis.words import Vocabulary
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -32,11 +32,9 @@ __all__ = ["LightEmbedder"]
 DIM = 512
 VERSION = 1
 _GRAM_SIZES = (3,)
-_STOP_WORD_WEIGHT = 0.1
 _GRID = 1024.0
 _BLOCK = 256  # small enough for its arrays to stay in the processor cache
-_MOST_TERMS = 200_000
-_LONGEST_REMEMBERED = 64
+_UNSTEMMED = "none"
 
 
 class LightEmbedder:
@@ -54,12 +52,12 @@ class LightEmbedder:
     blend_alpha = 0.2
 
     def __init__(self) -> None:
-        self._terms = _TermVectors()
+        self._vectors: dict[str, _TermVectors] = {}
         self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.id}-{Analyzer('none').id}"
+        return f"{self.id}-{analyzer_for().id}"
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> NDArray[np.float32]:
         """One row of length one for each text; a text without words gives zeros. ``input_type`` makes no difference."""
@@ -70,83 +68,79 @@ class LightEmbedder:
                 out[start : start + len(block)] = _unit(self._sums(block))
         return out
 
-    def _sums(self, texts: Sequence[str]) -> Floats:
-        terms = self._terms.numbers(texts)
-        lengths = np.fromiter(map(len, terms), np.int64, len(terms))
-        flat = np.fromiter(chain.from_iterable(terms), np.int64, int(lengths.sum()))
-        width = self._terms.count + 1
-        pairs, counts = np.unique(np.repeat(np.arange(len(texts)), lengths) * width + flat, return_counts=True)
-        rows, numbers = np.divmod(pairs, width)
-        damped = _on_grid(1.0 + np.log(counts))
-        sizes, buckets, weights = self._terms.gather(numbers)
-        places = np.repeat(rows * DIM, sizes) + buckets
-        sums = np.bincount(places, np.repeat(damped, sizes) * weights, minlength=len(texts) * DIM)
-        return sums.astype(np.float64, copy=False).reshape(len(texts), DIM)
+    def _sums(self, texts: Sequence[str], language: str = "english") -> Floats:
+        vectors = self._vectors_of(analyzer_for(language).vocabulary(), language)
+        lengths, flat = vectors.numbers(texts)
+        width = int(flat.max(initial=0)) + 1
+        pairs = np.repeat(np.arange(0, len(texts) * width, width), lengths) + flat
+        pairs.sort()
+        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        counts = np.diff(firsts, append=len(pairs))
+        rows, numbers = np.divmod(pairs[firsts], width)
+        sums = vectors.summed(rows, numbers, _DAMPED[np.minimum(counts, len(_DAMPED) - 1)], len(texts))
+        bare = np.flatnonzero(lengths == 0).tolist()
+        if bare and language != _UNSTEMMED:  # nothing but stop words, perhaps: they are better than nothing
+            sums[bare] = self._sums([texts[at] for at in bare], _UNSTEMMED)
+        return sums
 
-
-class _Numbering(dict[str, tuple[int, ...]]):
-    """The numbers of the terms of each word met so far. A dict, so that a known word costs no Python call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.terms: dict[str, int] = {}
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        terms = self.terms
-        numbers = tuple([terms.setdefault(term, len(terms)) for term in unstemmed(word)])
-        if len(word) <= _LONGEST_REMEMBERED:
-            self[word] = numbers
-        return numbers
+    def _vectors_of(self, vocabulary: Vocabulary, language: str) -> _TermVectors:
+        held = self._vectors.get(language)
+        if held is None or held.vocabulary is not vocabulary:
+            held = self._vectors[language] = _TermVectors(vocabulary)
+        return held
 
 
 class _TermVectors:
-    """The sparse vectors of all terms met so far, in one ragged array that grows until it is dropped."""
+    """The sparse vectors of the terms of a vocabulary, as far as they were needed, in one ragged array."""
 
-    def __init__(self) -> None:
-        self._unless_stop_word = stemmer_for("english", stop_words=True)
-        self._stem = stemmer_for("english", stop_words=False)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._numbering = _Numbering()
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._places = np.empty(0, np.int64)  # by the number of a term: which vector is its own, or -1
         self._starts = _Column(np.int64, [0])
         self._buckets = _Column(np.int64)
         self._weights = _Column(np.float64)
 
-    @property
-    def count(self) -> int:
-        return len(self._numbering.terms)
+    def numbers(self, texts: Sequence[str]) -> tuple[Integers, Integers]:
+        """How many terms each text has, and which vectors those are; new ones are made on the way."""
+        numbers = list(map(list, self.vocabulary.of_texts(texts)))
+        lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
+        flat = np.fromiter(chain.from_iterable(numbers), np.int64, int(lengths.sum()))
+        more = int(flat.max(initial=-1)) + 1 - len(self._places)
+        if more > 0:
+            self._places = np.concatenate([self._places, np.full(more + len(self._places), -1)])
+        places = self._places[flat]
+        new = np.unique(flat[places < 0])
+        if len(new):
+            first = len(self._starts.values) - 1
+            self._places[new] = np.arange(first, first + len(new))
+            self._learn([self.vocabulary.terms[number] for number in new])
+            places = self._places[flat]
+        return lengths, places
 
-    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Each text as the numbers of its terms; the vectors of new terms are made on the way."""
-        if max(self.count, len(self._numbering) // 4) > _MOST_TERMS:
-            self._forget()
-        known = self.count
-        out = [list(chain.from_iterable(map(self._numbering.__getitem__, text.split()))) for text in texts]
-        if self.count > known:
-            self._learn(list(islice(self._numbering.terms, known, None)))
-        return out
-
-    def gather(self, numbers: Integers) -> tuple[Integers, Integers, Floats]:
-        """How many entries each of the terms has, and all their places and weights in that order."""
+    def summed(self, rows: Integers, numbers: Integers, factors: Floats, count: int) -> Floats:
+        """The sum, in each of ``count`` rows, of the vectors of its terms, each times its factor."""
         starts = self._starts.values[numbers]
         sizes = self._starts.values[numbers + 1] - starts
         before = np.cumsum(sizes) - sizes
-        entries = np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
-        return sizes, self._buckets.values[entries], self._weights.values[entries]
+        entries = np.repeat(starts - before, sizes)
+        entries += np.arange(len(entries))
+        places = np.repeat(rows * DIM, sizes)
+        places += self._buckets.values[entries]
+        weights = np.repeat(factors, sizes)
+        weights *= self._weights.values[entries]
+        sums = np.bincount(places, weights, minlength=count * DIM)
+        return sums.astype(np.float64, copy=False).reshape(count, DIM)
 
     def _learn(self, terms: list[str]) -> None:
-        weights = np.array([1.0 if self._unless_stop_word(term) else _STOP_WORD_WEIGHT for term in terms])
-        stems = np.array([_hash(self._stem(term)[0]) for term in terms], np.uint64)
         owners, hashes = _grams(terms)
         sizes = np.bincount(owners, minlength=len(terms))
-        # All n-grams of a term together weigh as much as its stem.
-        gram_weights = (weights / np.sqrt(np.maximum(sizes, 1)))[owners]
+        # All n-grams of a term together weigh as much as the term.
+        gram_weights = _on_grid(1.0 / np.sqrt(np.maximum(sizes, 1)))[owners]
         order = np.argsort(np.concatenate([np.arange(len(terms)), owners]), kind="stable")
-        every = np.concatenate([stems, hashes])[order]
+        every = np.concatenate([_whole(terms), hashes])[order]
         signs = np.where(every >> np.uint64(63), -1.0, 1.0)
         self._buckets.append((every % np.uint64(DIM)).astype(np.int64))
-        self._weights.append(signs * _on_grid(np.concatenate([weights, gram_weights])[order]))
+        self._weights.append(signs * np.concatenate([np.ones(len(terms)), gram_weights])[order])
         self._starts.append(self._starts.values[-1] + np.cumsum(sizes + 1))
 
 
@@ -197,8 +191,10 @@ def _mixed(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(31))
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def _whole(terms: Sequence[str]) -> Hashes:
+    """The hash of every term."""
+    sums = [zlib.crc32(term.encode("utf-8", "surrogatepass")) for term in terms]
+    return _mixed(np.array(sums, np.uint64) + np.uint64(1 << 40))
 
 
 def _on_grid(values: Floats) -> Floats:
@@ -209,3 +205,7 @@ def _on_grid(values: Floats) -> Floats:
 def _unit(rows: Floats) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+#: What a term counts that comes so often; beyond the end it counts no more.
+_DAMPED = _on_grid(1.0 + np.log(np.maximum(np.arange(4096), 1)))

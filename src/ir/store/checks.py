@@ -10,7 +10,7 @@ import numpy as np
 from ir.base import Record, json_clean
 from ir.errors import InvalidInput
 
-__all__ = ["clean_edges", "clean_record", "clean_settings", "common_dimension", "fits", "mode_key"]
+__all__ = ["clean_edges", "clean_record", "clean_records", "clean_settings", "common_dimension", "fits", "mode_key"]
 
 
 def clean_record(record: Record) -> Record:
@@ -39,6 +39,33 @@ def clean_record(record: Record) -> Record:
         vector=vector,
         metadata=json_clean(record.metadata),
     )
+
+
+def clean_records(records: Sequence[Record]) -> list[Record]:
+    """:func:`clean_record` of each, with one look at all the vectors where nothing is wrong with any."""
+    try:
+        matrix = np.array([record.vector for record in records], dtype=np.float32)
+    except (TypeError, ValueError):
+        return [clean_record(record) for record in records]
+    if matrix.ndim != 2 or not np.isfinite(matrix).all() or not all(map(_is_named, records)):
+        return [clean_record(record) for record in records]
+    return [
+        Record(
+            record.id,
+            record.artifact_id,
+            record.surface_kind,
+            int(record.surface_index),
+            record.text,
+            vector,
+            json_clean(record.metadata),
+        )
+        for record, vector in zip(records, matrix, strict=True)
+    ]
+
+
+def _is_named(record: Record) -> bool:
+    texts = (record.artifact_id, record.surface_kind, record.text)
+    return type(record.id) is str and bool(record.id) and all(type(text) is str for text in texts)
 
 
 def common_dimension(records: Sequence[Record]) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ir.base import Record, json_clean
-from ir.store.checks import clean_edges, clean_record, clean_settings, common_dimension, mixed_dimensions, mode_key
+from ir.store.checks import clean_edges, clean_records, clean_settings, common_dimension, mixed_dimensions, mode_key
 from ir.store.journal import Journal
 from ir.store.opening import open_store
 from ir.store.vectors import stacked, unit_rows
@@ -121,7 +121,7 @@ class CorpusStore:
         """Keep all of the records or, if one is not fit to be kept, none."""
         if not records:
             return
-        cleaned = [clean_record(record) for record in records]
+        cleaned = clean_records(records)
         with self._write_scope():
             self._check_dimension(cleaned)
             self._write_records(cleaned)

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from ir.errors import FormatMismatch
 
-__all__ = ["DATABASE", "FORMAT", "Database"]
+__all__ = ["CACHE_KB", "DATABASE", "FORMAT", "Database"]
 
 DATABASE = "corpus.db"
 #: Raised whenever an older ``ir`` could misread what is written.
 FORMAT = 1
+#: How much of the file a connection keeps in memory.
+CACHE_KB = 16_000
 _APPLICATION = 0x69722D31
 
 _SCHEMA = """
@@ -114,7 +116,7 @@ class Database:
         try:
             self._check(connection)
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
         except BaseException:

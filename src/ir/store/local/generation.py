@@ -7,15 +7,15 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ir.analysis import Analyzer, document_terms
+from ir.analysis import Analyzer, document_lines
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.lexical import LexicalWriter
 from ir.store.local.points import reach
@@ -217,13 +217,15 @@ def _write_lexical(connection: sqlite3.Connection, plan: _Plan, folder: Path, an
         writer.delete(plan.lexical_dead)
     kinds = dict(connection.execute("SELECT number, name FROM kinds"))
     words = 0
-    for number, kind, metadata, text in connection.execute(
+    cursor = connection.execute(
         "SELECT number, kind, metadata, text FROM records WHERE number > ? ORDER BY number", (plan.lexical_after,)
-    ):
-        fields: Mapping[str, Any] = json.loads(metadata)
-        terms = document_terms(analyzer, text, fields)
-        words += len(terms)
-        writer.add(number, terms, [kind_term(kinds[kind]), *metadata_terms(fields)])
+    )
+    while rows := cursor.fetchmany(_READ):
+        fields = [{} if metadata == "{}" else json.loads(metadata) for _, _, metadata, _ in rows]
+        lines = document_lines(analyzer, [(row[3], known) for row, known in zip(rows, fields, strict=True)])
+        for (number, kind, _, _), known, line in zip(rows, fields, lines, strict=True):
+            words += line.count(" ") + 1 if line else 0
+            writer.add(number, line, [kind_term(kinds[kind]), *metadata_terms(known)])
     writer.finish()
     reach("lexical:committed")
     return words

@@ -53,12 +53,13 @@ class LexicalWriter:
         heap = min(max(expected * 4000, 20_000_000), 800_000_000)
         self._writer = self._index.writer(heap_size=heap, num_threads=1)
 
-    def add(self, number: int, words: Sequence[str], metadata_terms: Iterable[str]) -> None:
+    def add(self, number: int, line: str, metadata_terms: Iterable[str]) -> None:
+        """Index a record: the terms of its text with spaces between them, and those of its metadata."""
         import tantivy
 
         document = tantivy.Document()
         document.add_unsigned(_NUMBER, number)
-        document.add_text(_WORDS, " ".join(words))
+        document.add_text(_WORDS, line)
         for term in metadata_terms:
             document.add_text(_METADATA, term)
         self._writer.add_document(document)

@@ -14,8 +14,9 @@ __all__ = ["CODED_ROWS", "load_codes", "write_codes"]
 
 #: Below so many rows an exact scan is as fast.
 CODED_ROWS = 4096
-_TRAINING_ROWS = 8192
-_TRAINING_ROUNDS = 8
+#: A quarter of the rows is learned from, within these bounds: more makes small corpora slow to build, not to search.
+_FEWEST_TRAINING_ROWS, _MOST_TRAINING_ROWS = 2048, 8192
+_TRAINING_ROUNDS = 6
 _BATCH = 32_768
 _TRIALS = 32
 #: Real queries came out a little above it, wherever it was measured.
@@ -54,7 +55,8 @@ def _trained(exact: Any, parts: int) -> Any:
     codes = faiss.IndexPQFastScan(exact.d, parts, 4, faiss.METRIC_INNER_PRODUCT)
     codes.pq.cp.niter = _TRAINING_ROUNDS
     chosen = np.random.default_rng(0)
-    sample = np.sort(chosen.choice(exact.ntotal, min(_TRAINING_ROWS, exact.ntotal), replace=False))
+    rows = min(max(exact.ntotal // 4, _FEWEST_TRAINING_ROWS), _MOST_TRAINING_ROWS)
+    sample = np.sort(chosen.choice(exact.ntotal, min(rows, exact.ntotal), replace=False))
     codes.train(exact.reconstruct_batch(sample))
     for start in range(0, exact.ntotal, _BATCH):
         codes.add(exact.reconstruct_n(start, min(_BATCH, exact.ntotal - start)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ir.base import Record, json_clean
 from ir.errors import CorpusBusy, StoreUnwritable
-from ir.store.local.database import Database
+from ir.store.local.database import CACHE_KB, Database
 from ir.store.local.faults import translated
 from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
@@ -35,6 +35,8 @@ __all__ = ["LocalStore"]
 
 #: How long a writer waits for another one, in seconds.
 DFLT_LOCK_TIMEOUT = 10.0
+#: Pages that a transaction touches again and again, those of keys in random order, should not be written each time.
+_WRITING_CACHE_KB = 64_000
 
 
 class _Transaction(threading.local):
@@ -116,6 +118,7 @@ class LocalStore(CorpusStore):
             self._writer.acquire(patience)
             try:
                 with self._database.lend() as connection:
+                    connection.execute(f"PRAGMA cache_size = {-_WRITING_CACHE_KB}")
                     connection.execute("BEGIN IMMEDIATE")
                     reach("transaction:begun")
                     self._own.connection, self._own.written, self._own.records_written = connection, False, False
@@ -124,6 +127,7 @@ class LocalStore(CorpusStore):
                         current = self._commit(connection, derive=derive)
                     finally:
                         self._own.connection = None
+                        connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
                 if current is not None:
                     with suppress(OSError):
                         remove_old(self._home, current)
@@ -252,7 +256,7 @@ class LocalStore(CorpusStore):
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""
-        rows = [(key, _dumped(json_clean(entry))) for key, entry in entries.items()]
+        rows = [(key, _cleaned(entry)) for key, entry in entries.items()]
         with self._write_scope(), self._connection() as connection:
             connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?)", rows)
             self._own.written = self._own.written or bool(rows)
@@ -326,5 +330,16 @@ class LocalStore(CorpusStore):
         return rows[0][0] if rows else None
 
 
+_plain_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cleaned(entry: Mapping[str, Any]) -> str:
+    """As JSON; what JSON has no word for is converted, which is rarely needed."""
+    try:
+        return _plain_json.encode(entry)
+    except (TypeError, ValueError):
+        return _dumped(json_clean(entry))

@@ -17,6 +17,7 @@ _RECORD = (
     "SELECT r.id, a.id, k.name, r.surface_index, r.text, v.vector, r.metadata FROM records r "
     "JOIN artifacts a ON a.number = r.artifact JOIN kinds k ON k.number = r.kind JOIN vectors v ON v.number = r.number "
 )
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 #: SQLite takes so many parameters at least.
 _MOST = 900
 
@@ -52,7 +53,7 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
     ).fetchone()
     rows, vectors = [], []
     for number, record in enumerate(latest.values(), start=last + 1):
-        metadata = json.dumps(record.metadata, ensure_ascii=False, separators=(",", ":"))
+        metadata = _json(record.metadata) if record.metadata else "{}"
         artifact, kind = artifacts[record.artifact_id], kinds[record.surface_kind]
         rows.append((number, record.id, artifact, kind, record.surface_index, metadata, record.text))
         vectors.append((number, record.vector.astype("<f4", copy=False).tobytes()))
