@@ -211,3 +211,20 @@ def test_the_order_of_sources_decides_nothing_but_ties(
 def _by_score(result: ir.DiscoveryResult) -> list[tuple[float, frozenset[tuple[str | None, str]]]]:
     groups = itertools.groupby(result.results, key=lambda shown: round(shown.score, 9))
     return [(score, frozenset((shown.source, shown.artifact_id) for shown in group)) for score, group in groups]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(contents=st.lists(texts, min_size=2, max_size=5), merge=st.sampled_from(["rrf", "score"]))
+def test_no_weak_hit_is_kept_and_the_strongest_is_not_crowded_out(
+    make_corpus: MakeCorpus, contents: list[list[str]], merge: str
+) -> None:
+    corpora = [
+        make_corpus({f"{name}{place}": text for place, text in enumerate(docs)}, name)
+        for name, docs in zip("abcde", contents, strict=False)
+    ]
+    bests = [discover(corpus, "tea water", max_k=1).results[0].score for corpus in corpora]
+    kept = discover(corpora, "tea water", merge=merge).results
+    strengths = [shown.metadata.get("source_score", shown.score) for shown in kept]
+    assert min(strengths) >= 0.9 * max(bests) - 1e-9
+    if len(corpora) <= 3:  # among more than max_k sources that are about as strong, ranks and order decide
+        assert max(strengths) == pytest.approx(max(bests))
