@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["as_array", "dumps", "encoded", "is_kept", "is_plain", "loads", "packed", "unpacked"]
+__all__ = ["as_array", "as_text_array", "dumps", "encoded", "is_kept", "is_plain", "loads", "packed", "unpacked"]
 
 #: What has to be written as two characters, and the two.
 _UNKEPT = re.compile("[\x00\x01\ud7ff\ud800-\udfff]")
@@ -61,6 +61,19 @@ def as_array(numbers: Iterable[float]) -> str:
     '{3,0.5}'
     """
     return "{" + ",".join(map(repr, numbers)) + "}"
+
+
+def as_text_array(texts: Iterable[str]) -> str:
+    """The same for packed texts.
+
+    >>> print(as_text_array(["a", 'b"c']))
+    {"a","b\\"c"}
+    """
+    given = list(texts)
+    whole = "".join(given)
+    if '"' in whole or "\\" in whole:
+        given = [each.replace("\\", "\\\\").replace('"', '\\"') for each in given]
+    return '{"' + '","'.join(given) + '"}' if given else "{}"
 
 
 def dumps(value: Any) -> str:

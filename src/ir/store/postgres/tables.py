@@ -12,7 +12,7 @@ from ir.base import Record
 from ir.errors import InvalidInput
 from ir.store.postgres import codec
 from ir.store.postgres.connections import Connection
-from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, json_text, text, vectors
+from ir.store.postgres.copying import NULL, big, copy_rows, json_binary, json_text, texts, vectors
 
 __all__ = [
     "all_records",
@@ -63,16 +63,17 @@ def _encoded(records: Sequence[Record], first: int, *, half: bool) -> Iterator[t
     rows = vectors(np.stack([record.vector for record in records]), half=half)
     for number, (record, vector) in enumerate(zip(records, rows, strict=True), start=first):
         metadata = codec.dumps(record.metadata)
+        record_id, artifact, kind, words = texts(record.id, record.artifact_id, record.surface_kind, record.text)
         yield (
             big(number),
             big(record.surface_index),
-            text(record.id),
-            text(record.artifact_id),
-            text(record.surface_kind),
+            record_id,
+            artifact,
+            kind,
             json_binary(metadata),
             NULL if codec.is_kept(record.metadata) else json_text(metadata),
             vector,
-            text(record.text),
+            words,
         )
 
 
@@ -82,8 +83,8 @@ def erase_records(connection: Connection, record_ids: Sequence[str]) -> list[int
     for start in range(0, len(record_ids), _BATCH):
         part = [codec.packed(record_id) for record_id in record_ids[start : start + _BATCH]]
         rows = connection.execute(
-            "DELETE FROM records WHERE md5(id) = ANY(%s) AND id = ANY(%s) RETURNING number",
-            ([digest(record_id) for record_id in part], part),
+            "DELETE FROM records WHERE md5(id) = ANY(%s::text[]) AND id = ANY(%s::text[]) RETURNING number",
+            (codec.as_text_array(map(digest, part)), codec.as_text_array(part)),
         )
         found += [number for (number,) in rows]
     return found
