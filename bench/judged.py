@@ -33,7 +33,9 @@ class Remembering:
         self._inner, self.id = make_embedder(spec)
         self.fingerprint = getattr(self._inner, "fingerprint", None)
         self.cacheable = False  # the inner one keeps the vectors of documents
-        self._path = KEPT / f"queries-{self.id.replace('/', '_')}.npz"
+        # An embedder may come to make other vectors under its name: those of before must not be mixed with them.
+        kind = hashlib.blake2b(str(self.fingerprint).encode(), digest_size=4).hexdigest()
+        self._path = KEPT / f"queries-{self.id.replace('/', '_')}-{kind}.npz"
         self._known: dict[str, Any] = {}
         if self._path.exists():
             with np.load(self._path) as kept:
