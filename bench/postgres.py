@@ -23,6 +23,7 @@ from bench.report import Report
 from ir.analysis import analyzer_for, query_terms
 from ir.store import CorpusStore, LocalStore
 from ir.store.postgres import PostgresStore
+from ir.store.postgres.connections import EF_SEARCH
 from ir.testing.postgres_server import PostgresServer, running_server
 
 #: What a server of 8 GB would be given; without it, a third of the corpus is read from files again and again.
@@ -126,7 +127,7 @@ def run(server: PostgresServer, folder: Path, count: int, queries: int) -> Repor
     store = CorpusStore.open(url)
     connection = psycopg.connect(server.url(), autocommit=True)
     connection.execute("SET search_path = ir_bench, public")
-    connection.execute("SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = 200; SET jit = off")
+    connection.execute(f"SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = {EF_SEARCH}; SET jit = off")
     connection.execute("SET plan_cache_mode = force_custom_plan")
     parts = connection.execute(PARTS).fetchall()
     results = timed(
