@@ -4,7 +4,7 @@ One :class:`Analyzer` serves index, query, highlights and explanations of every 
 the term that is searched for. Plain words become stems, stop words nothing, identifiers themselves and their parts.
 """
 
-from ir.analysis.analyzer import Analyzer, Token, analyzer_for, document_lines, document_terms, query_terms
+from ir.analysis.analyzer import Analyzer, Token, analyzer_for, document_numbers, document_terms, query_terms
 from ir.analysis.detect import AUTO, detect_language
 from ir.analysis.languages import LANGUAGES
 from ir.analysis.snippets import Snippet, highlights, snippet
@@ -17,7 +17,7 @@ __all__ = [
     "Token",
     "analyzer_for",
     "detect_language",
-    "document_lines",
+    "document_numbers",
     "document_terms",
     "highlights",
     "query_terms",

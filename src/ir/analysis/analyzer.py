@@ -15,7 +15,7 @@ from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
 
-__all__ = ["Analyzer", "Token", "analyzer_for", "document_lines", "document_terms", "query_terms"]
+__all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "query_terms"]
 
 #: Part of every analyzer's id: raise it with any change of what :meth:`Analyzer.terms` returns.
 VERSION = 1
@@ -61,17 +61,6 @@ class Analyzer:
     def terms(self, text: str) -> list[str]:
         """The terms of ``text``, in the order in which they stand there."""
         return self.vocabulary().of_words(words_of(text))
-
-    def lines(self, texts: Sequence[str]) -> list[str]:
-        """The terms of each text with spaces between them; for many texts, quicker than one by one.
-
-        >>> Analyzer().lines(["The parsers, parsing", "of"])
-        ['parser pars', '']
-        """
-        vocabulary = self.vocabulary()
-        numbered = vocabulary.of_texts(texts)
-        term = vocabulary.terms.__getitem__
-        return [" ".join(map(term, numbers)) for numbers in numbered]
 
     def vocabulary(self) -> Vocabulary:
         """The words met so far and their terms. It grows, and is another one when it has grown too large."""
@@ -200,17 +189,20 @@ def _made(language: str) -> Analyzer:
 
 def document_terms(analyzer: Analyzer, text: str, metadata: Mapping[str, Any]) -> list[str]:
     """The terms under which a surface is indexed: those of its headings, repeated for weight, then its own."""
-    return document_lines(analyzer, [(text, metadata)])[0].split()
+    vocabulary, (numbers,) = document_numbers(analyzer, [(text, metadata)])
+    return [vocabulary.terms[number] for number in numbers]
 
 
-def document_lines(analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """:func:`document_terms` of many surfaces, given as text and metadata, each with spaces between its terms."""
-    lines = analyzer.lines([text for text, _ in surfaces])
+def document_numbers(
+    analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[Vocabulary, list[list[int]]]:
+    """:func:`document_terms` of many surfaces, given as text and metadata, as numbers in a vocabulary."""
+    vocabulary = analyzer.vocabulary()
+    numbers = list(map(list, vocabulary.of_texts([text for text, _ in surfaces])))
     headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
-    for at, heading in zip(headings, analyzer.lines(list(headings.values())), strict=True):
-        if heading:
-            lines[at] = " ".join([heading] * HEADING_WEIGHT + [lines[at]]).rstrip()
-    return lines
+    for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
+        numbers[at] = list(found) * HEADING_WEIGHT + numbers[at]
+    return vocabulary, numbers
 
 
 def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:

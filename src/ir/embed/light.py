@@ -11,12 +11,12 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ir.analysis import analyzer_for
+from ir.analysis.counting import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,16 +69,11 @@ class LightEmbedder:
         return out
 
     def _sums(self, texts: Sequence[str], language: str = "english") -> Floats:
-        vectors = self._vectors_of(analyzer_for(language).vocabulary(), language)
-        lengths, flat = vectors.numbers(texts)
-        width = int(flat.max(initial=0)) + 1
-        pairs = np.repeat(np.arange(0, len(texts) * width, width), lengths) + flat
-        pairs.sort()
-        firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        counts = np.diff(firsts, append=len(pairs))
-        rows, numbers = np.divmod(pairs[firsts], width)
-        sums = vectors.summed(rows, numbers, _DAMPED[np.minimum(counts, len(_DAMPED) - 1)], len(texts))
-        bare = np.flatnonzero(lengths == 0).tolist()
+        vocabulary = analyzer_for(language).vocabulary()
+        found = counted(vocabulary.of_texts(texts))
+        factors = _DAMPED[np.minimum(found.counts, len(_DAMPED) - 1)]
+        sums = self._vectors_of(vocabulary, language).summed(found.texts, found.terms, factors, len(texts))
+        bare = np.flatnonzero(found.lengths == 0).tolist()
         if bare and language != _UNSTEMMED:  # nothing but stop words, perhaps: they are better than nothing
             sums[bare] = self._sums([texts[at] for at in bare], _UNSTEMMED)
         return sums
@@ -100,27 +95,11 @@ class _TermVectors:
         self._buckets = _Column(np.int64)
         self._weights = _Column(np.float64)
 
-    def numbers(self, texts: Sequence[str]) -> tuple[Integers, Integers]:
-        """How many terms each text has, and which vectors those are; new ones are made on the way."""
-        numbers = list(map(list, self.vocabulary.of_texts(texts)))
-        lengths = np.fromiter(map(len, numbers), np.int64, len(numbers))
-        flat = np.fromiter(chain.from_iterable(numbers), np.int64, int(lengths.sum()))
-        more = int(flat.max(initial=-1)) + 1 - len(self._places)
-        if more > 0:
-            self._places = np.concatenate([self._places, np.full(more + len(self._places), -1)])
-        places = self._places[flat]
-        new = np.unique(flat[places < 0])
-        if len(new):
-            first = len(self._starts.values) - 1
-            self._places[new] = np.arange(first, first + len(new))
-            self._learn([self.vocabulary.terms[number] for number in new])
-            places = self._places[flat]
-        return lengths, places
-
-    def summed(self, rows: Integers, numbers: Integers, factors: Floats, count: int) -> Floats:
+    def summed(self, rows: Integers, terms: Integers, factors: Floats, count: int) -> Floats:
         """The sum, in each of ``count`` rows, of the vectors of its terms, each times its factor."""
-        starts = self._starts.values[numbers]
-        sizes = self._starts.values[numbers + 1] - starts
+        places = self._places_of(terms)
+        starts = self._starts.values[places]
+        sizes = self._starts.values[places + 1] - starts
         before = np.cumsum(sizes) - sizes
         entries = np.repeat(starts - before, sizes)
         entries += np.arange(len(entries))
@@ -130,6 +109,20 @@ class _TermVectors:
         weights *= self._weights.values[entries]
         sums = np.bincount(places, weights, minlength=count * DIM)
         return sums.astype(np.float64, copy=False).reshape(count, DIM)
+
+    def _places_of(self, terms: Integers) -> Integers:
+        """Which vectors are those of the terms; new ones are made on the way."""
+        more = int(terms.max(initial=-1)) + 1 - len(self._places)
+        if more > 0:
+            self._places = np.concatenate([self._places, np.full(more + len(self._places), -1)])
+        places = self._places[terms]
+        new = np.unique(terms[places < 0])
+        if len(new):
+            first = len(self._starts.values) - 1
+            self._places[new] = np.arange(first, first + len(new))
+            self._learn([self.vocabulary.terms[number] for number in new])
+            places = self._places[terms]
+        return places
 
     def _learn(self, terms: list[str]) -> None:
         owners, hashes = _grams(terms)

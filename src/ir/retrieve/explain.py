@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ir.analysis import Analyzer, highlights
@@ -12,13 +13,14 @@ from ir.retrieve.ranking import Ranked
 __all__ = ["channel_scores", "explanation"]
 
 
-def channel_scores(ranked: Ranked, place: int) -> dict[str, dict[str, Any]]:
-    """Each channel's rank (``None`` if it did not return the record) and raw score."""
-    out: dict[str, dict[str, Any]] = {}
+def channel_scores(ranked: Ranked, places: Sequence[int]) -> list[dict[str, dict[str, Any]]]:
+    """For each place, each channel's rank (``None`` if it did not return the record) and raw score."""
+    out: list[dict[str, dict[str, Any]]] = [{} for _ in places]
     for name, channel in ranked.candidates.channels.items():
-        position = int(channel.ranks[place])
-        if position or channel.completed:
-            out[name] = {"rank": position or None, "score": float(channel.scores[place])}
+        ranks, scores = channel.ranks[places].tolist(), channel.scores[places].tolist()
+        for found, position, score in zip(out, ranks, scores, strict=True):
+            if position or channel.completed:
+                found[name] = {"rank": position or None, "score": score}
     return out
 
 
@@ -31,7 +33,7 @@ def explanation(ranked: Ranked, place: int, row: Row, analyzer: Analyzer, option
         "query": ranked.question.text,
         "mode": options.mode,
         "fusion": options.fusion if fused else None,
-        "channels": channel_scores(ranked, place),
+        "channels": channel_scores(ranked, [place])[0],
         "matched_terms": [term for term in ranked.question.terms if term in present],
         "missing_terms": [term for term in ranked.question.terms if term not in present],
         "highlights": [list(span) for span in highlights(analyzer, row.text, terms)],

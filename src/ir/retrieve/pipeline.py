@@ -132,18 +132,18 @@ class _Session:
         if ranked.question.asked is not None:
             undo_feedback(self.snapshot, ranked, places)
         rows = self.snapshot.rows(ranked.candidates.refs[places])
-        scores = ranked.candidates.scores
-        scores = scores[places].tolist()
+        scores = ranked.candidates.scores[places].tolist()
+        channels = channel_scores(ranked, ranked.picks)
         explain = self.options.explain
         return [
             SearchHit.of_row(
                 row,
                 score,
                 self.corpus.name,
-                channel_scores(ranked, place),
+                by_channel,
                 explanation(ranked, place, row, self.analyzer, self.options) if explain else None,
             )
-            for place, row, score in zip(ranked.picks, rows, scores, strict=True)
+            for place, row, score, by_channel in zip(ranked.picks, rows, scores, channels, strict=True)
         ]
 
     def _merge(self, runs: list[Ranked]) -> list[SearchHit]:

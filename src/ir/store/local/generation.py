@@ -9,14 +9,16 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ir.analysis import Analyzer, document_lines
+from ir.analysis import Analyzer, document_numbers
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
+from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
 from ir.store.local.points import reach
 from ir.store.local.segment import SegmentInfo, write_segment
@@ -25,12 +27,13 @@ from ir.store.local.tokens import kind_term, metadata_terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FOLDER", "LEXICAL", "Manifest", "make_generation", "remove_old"]
+__all__ = ["FOLDER", "FORWARD", "LEXICAL", "Manifest", "make_generation", "remove_old"]
 
 FOLDER = "generations"
 LEXICAL = "lexical"
+FORWARD = "forward"
 #: Changes whenever the derived files would be made differently.
-_LAYOUT = 1
+_LAYOUT = 2
 #: More dead rows than this share, or more added rows, and everything is made anew.
 _MOST_DEAD = 0.25
 #: The same for words: their statistics count the dead, and in a small corpus even one of them would show.
@@ -180,9 +183,9 @@ def _take_over(plan: _Plan, base_folder: Path | None, folder: Path) -> dict[str,
         if name.split(".", 1)[0] in kept:
             os.link(base_folder / name, folder / name)
             known[name] = stamp
-    if plan.keep_lexical:
-        link_tree(base_folder / LEXICAL, folder / LEXICAL)
-        known.update({name: stamp for name, stamp in plan.base.files.items() if name.startswith(f"{LEXICAL}/")})
+    for part in (LEXICAL, FORWARD) if plan.keep_lexical else ():
+        link_tree(base_folder / part, folder / part)
+        known.update({name: stamp for name, stamp in plan.base.files.items() if name.startswith(f"{part}/")})
     return known
 
 
@@ -200,7 +203,7 @@ def _write(
             vectors = _vectors(connection, plan.dense_after, manifest.dim)
             finish = write_segment(folder, manifest.name, rows, vectors, manifest.dim)
             pending = pool.submit(finish)
-        words = _write_lexical(connection, plan, folder / LEXICAL, analyzer)
+        words = _write_words(connection, plan, folder, manifest.name, analyzer)
         if pending is not None:
             manifest.segments.append(pending.result())
     manifest.words = words + (plan.base.words if plan.keep_lexical and plan.base else 0)
@@ -209,23 +212,29 @@ def _write(
     return manifest
 
 
-def _write_lexical(connection: sqlite3.Connection, plan: _Plan, folder: Path, analyzer: Analyzer) -> int:
-    folder.mkdir(exist_ok=True)
+def _write_words(connection: sqlite3.Connection, plan: _Plan, folder: Path, name: str, analyzer: Analyzer) -> int:
+    """Index the words of new records both ways, and their metadata; how many words they have."""
+    (folder / LEXICAL).mkdir(exist_ok=True)
     (expected,) = connection.execute("SELECT count(*) FROM records WHERE number > ?", (plan.lexical_after,)).fetchone()
-    writer = LexicalWriter(folder, expected=expected)
+    writer = LexicalWriter(folder / LEXICAL, expected=expected)
     if plan.keep_lexical:
         writer.delete(plan.lexical_dead)
-    kinds = dict(connection.execute("SELECT number, name FROM kinds"))
+    kinds = {number: kind_term(kind) for number, kind in connection.execute("SELECT number, name FROM kinds")}
     words = 0
     cursor = connection.execute(
         "SELECT number, kind, metadata, text FROM records WHERE number > ? ORDER BY number", (plan.lexical_after,)
     )
-    while rows := cursor.fetchmany(_READ):
-        fields = [{} if metadata == "{}" else json.loads(metadata) for _, _, metadata, _ in rows]
-        lines = document_lines(analyzer, [(row[3], known) for row, known in zip(rows, fields, strict=True)])
-        for (number, kind, _, _), known, line in zip(rows, fields, lines, strict=True):
-            words += line.count(" ") + 1 if line else 0
-            writer.add(number, line, [kind_term(kinds[kind]), *metadata_terms(known)])
+    with closing(ForwardWriter(folder / FORWARD, name)) as forward:
+        while rows := cursor.fetchmany(_READ):
+            fields = [{} if metadata == "{}" else json.loads(metadata) for _, _, metadata, _ in rows]
+            surfaces = [(row[3], known) for row, known in zip(rows, fields, strict=True)]
+            vocabulary, numbered = document_numbers(analyzer, surfaces)
+            words += forward.add([row[0] for row in rows], vocabulary, numbered)
+            term = vocabulary.terms.__getitem__
+            for (number, kind, _, _), known, terms in zip(rows, fields, numbered, strict=True):
+                writer.add(number, " ".join(map(term, terms)), [kinds[kind], *metadata_terms(known)])
+        forward.finish()
+    reach("forward:written")
     writer.finish()
     reach("lexical:committed")
     return words

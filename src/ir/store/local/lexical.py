@@ -12,7 +12,7 @@ from ir.protocols import Ranking
 from ir.store.local.symlinks import readable_copy
 
 if TYPE_CHECKING:
-    from ir.protocols import Refs, Scores
+    from ir.protocols import Refs
 
 __all__ = ["LexicalReader", "LexicalWriter"]
 
@@ -102,19 +102,6 @@ class LexicalReader:
         if within is not None:
             query = self._both(query, within)
         return self._run(query, limit)
-
-    def scores(self, terms: Mapping[str, float], numbers: Refs) -> Scores:
-        """The score of each given record, 0 where no term matches."""
-        out = np.zeros(len(numbers), dtype=np.float32)
-        if not terms or not len(numbers):
-            return out
-        wanted = [
-            (self._occur.Should, self._q.term_query(self._schema, _NUMBER, number)) for number in numbers.tolist()
-        ]
-        found = self._run(self._both(self._words(terms), self._q.boolean_query(wanted)), len(numbers))
-        order = np.argsort(numbers)
-        out[order[np.searchsorted(numbers, found.refs, sorter=order)]] = found.scores
-        return out
 
     def frequency(self, term: str) -> int:
         return int(self._searcher.doc_freq(_WORDS, term))

@@ -15,6 +15,7 @@ POINTS = (
     "vectors:written",
     "codes:written",
     "rows:written",
+    "forward:written",
     "lexical:committed",
     "generation:files-synced",
     "generation:renamed",

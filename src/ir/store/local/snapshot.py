@@ -28,7 +28,7 @@ _ROWS = (
 _parsed = json.JSONDecoder().raw_decode
 #: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale;
 #: metadata is kept as text, because hits are the caller's to change.
-_REMEMBERED = 4096
+_REMEMBERED = 8192
 #: SQLite takes so many parameters at least.
 _MOST = 900
 
@@ -69,7 +69,7 @@ class LocalSnapshot:
         return self._view.dense_scores(vector, refs)
 
     def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
-        return self._view.lexical.scores(terms, refs)
+        return self._view.lexical_scores(terms, refs)
 
     def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
         return self._view.grouping(refs)
@@ -94,7 +94,4 @@ class LocalSnapshot:
         return out
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
-        # Frequencies and words count records that are gone until the index is made anew; so must their number.
-        documents = len(self._view.lexical) + self._view.manifest.lexical_dead
-        average = self._view.manifest.words / documents if documents else 0.0
-        return TermStats(documents, average, {term: self._view.lexical.frequency(term) for term in terms})
+        return self._view.term_stats(terms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.filters import matches
-from ir.protocols import Ranking, Where
+from ir.protocols import Ranking, TermStats, Where
 from ir.store.local.files import is_intact
 from ir.store.local.filtering import FilterQuery, filter_query
-from ir.store.local.generation import LEXICAL, Manifest
+from ir.store.local.forward import Forward, NarrowedWords, Weights
+from ir.store.local.generation import FORWARD, LEXICAL, Manifest
 from ir.store.local.lexical import LexicalReader
 from ir.store.local.segment import Narrowed, Segment, numbers_in
 
@@ -32,6 +33,8 @@ __all__ = ["Damaged", "View"]
 _REMEMBERED_FILTERS = 64
 #: So many of them have their rows put side by side.
 _NARROWED_FILTERS = 4
+#: Up to so many records have their words put side by side.
+_NARROWED_WORDS = 20_000
 #: How many more records than needed are ranked when a filter can only be applied afterwards.
 _SLACK = 1.5
 
@@ -46,8 +49,9 @@ class _Passing:
     def __init__(self, query: FilterQuery | None) -> None:
         self.query = query
         self.mask: Mask | None = None
-        self.asked = 0
+        self.asked = self.ranked = 0
         self.narrowed: list[Narrowed | None] | None = None
+        self.words: NarrowedWords | None = None
 
 
 class View:
@@ -64,6 +68,7 @@ class View:
         try:
             self.segments = [Segment(folder, info) for info in manifest.segments]
             self.lexical = LexicalReader(folder / LEXICAL)
+            self._forward = Forward(folder / FORWARD)
         except (OSError, ValueError, RuntimeError) as error:
             raise Damaged(folder) from error
         self._numbers = _joined([segment.numbers for segment in self.segments])
@@ -131,7 +136,36 @@ class View:
         passing = self._passing_for(where)
         if passing.query is not None and passing.query.quick:
             return self.lexical.rank(terms, limit, passing.query.query)
-        return self._rank_then_filter(terms, limit, self._mask(where, connection))
+        mask = self._mask(where, connection)
+        words = self._narrowed_words(passing, mask)
+        return words.rank(self._weights(terms), limit) if words else self._rank_then_filter(terms, limit, mask)
+
+    def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
+        """The score of each given record, 0 where no term matches."""
+        if not terms or not len(refs):
+            return np.zeros(len(refs), dtype=np.float32)
+        return self._forward.scores(self._weights(terms), refs)
+
+    def term_stats(self, terms: Iterable[str]) -> TermStats:
+        # Frequencies and words count records that are gone until the index is made anew; so must their number.
+        documents = len(self.lexical) + self.manifest.lexical_dead
+        average = self.manifest.words / documents if documents else 0.0
+        return TermStats(documents, average, {term: self.lexical.frequency(term) for term in terms})
+
+    def _weights(self, terms: Mapping[str, float]) -> Weights:
+        return Weights(terms, self.term_stats(terms))
+
+    def _narrowed_words(self, passing: _Passing, mask: Mask) -> NarrowedWords | None:
+        """The words of the passing records by themselves, from the second time that a filter is asked."""
+        passing.ranked += 1
+        if passing.words is None and passing.ranked > 1:
+            refs = self._numbers[np.flatnonzero(mask)]
+            if len(refs) <= _NARROWED_WORDS:
+                passing.words = self._forward.narrowed(refs, self.term_stats(()).average_length or 1.0)
+                kept = [held for held in self._passing.values() if held.words is not None]
+                for held in kept[:-_NARROWED_FILTERS]:
+                    held.words, held.ranked = None, 0
+        return passing.words
 
     def _rank_then_filter(self, terms: Mapping[str, float], limit: int, mask: Mask) -> Ranking:
         """For filters that terms cannot tell: rank deeper until enough records pass."""

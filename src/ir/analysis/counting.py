@@ -1,0 +1,46 @@
+"""How often each text holds each of its terms, for many texts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["Counted", "counted"]
+
+
+class Counted(NamedTuple):
+    """Each different term of each text once: the text's place, the term's number, and how often it comes there.
+
+    Ordered by text, then by number. ``lengths`` has how many terms each text has, repeated ones counted.
+    """
+
+    texts: Integers
+    terms: Integers
+    counts: Integers
+    lengths: Integers
+
+
+def counted(numbered: Iterable[Iterable[int]]) -> Counted:
+    """Count the terms of texts, each given as the numbers of its terms.
+
+    >>> counted([[7, 5, 7], [], [5]])._asdict()
+    {'texts': array([0, 0, 2]), 'terms': array([5, 7, 5]), 'counts': array([1, 2, 1]), 'lengths': array([3, 0, 1])}
+    """
+    lists = list(map(list, numbered))
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    flat = np.fromiter(chain.from_iterable(lists), np.int64, int(lengths.sum()))
+    width = int(flat.max(initial=0)) + 1
+    pairs = np.repeat(np.arange(0, len(lists) * width, width), lengths) + flat
+    pairs.sort()
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.diff(firsts, append=len(pairs))
+    texts, terms = np.divmod(pairs[firsts], width)
+    return Counted(texts, terms, counts, lengths)

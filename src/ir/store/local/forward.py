@@ -1,0 +1,233 @@
+"""Which terms each record holds: the index turned around.
+
+An inverted index ranks everything; to score a few given records, or the few that pass a filter, it walks the same long
+lists. Here each record's terms stand together, named by a hash, with how often they come: scoring ten records reads
+ten short stretches of a mapped file.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from ir.analysis.counting import counted
+from ir.protocols import Ranking
+from ir.store.bm25 import idf, rounded_lengths, term_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ir.analysis.words import Vocabulary
+    from ir.protocols import Refs, Scores, TermStats
+
+    Hashes = NDArray[np.uint64]
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights"]
+
+#: A record that holds a term more often than this counts as holding it so often: its score is at its limit by then.
+_MOST_COUNTED = 65_535
+#: More files than this are made one.
+_MOST_PARTS = 8
+
+
+class ForwardWriter:
+    """Writes one part: the terms of records that are added in the order of their numbers."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder, self._name = folder, name
+        self._terms: BinaryIO = (folder / f"{name}.terms").open("wb")
+        self._counts: BinaryIO = (folder / f"{name}.counts").open("wb")
+        self._rows: list[Integers] = []
+        self._end = 0
+        self._vocabulary: Vocabulary | None = None
+        self._hashes = np.empty(0, np.uint64)
+
+    def add(self, numbers: Sequence[int], vocabulary: Vocabulary, terms: Iterable[Iterable[int]]) -> int:
+        """Add records, given by number and by their terms' numbers in the vocabulary; how many terms they have."""
+        found = counted(terms)
+        self._terms.write(self._hashes_of(vocabulary)[found.terms].tobytes())
+        self._counts.write(np.minimum(found.counts, _MOST_COUNTED).astype(np.uint16).tobytes())
+        ends = self._end + np.cumsum(np.bincount(found.texts, minlength=len(numbers)))
+        self._rows.append(np.stack([np.asarray(numbers, np.int64), ends, found.lengths]))
+        self._end = int(ends[-1]) if len(ends) else self._end
+        return int(found.lengths.sum())
+
+    def finish(self) -> None:
+        self.close()
+        if not self._rows and _names(self._folder):  # nothing new
+            _remove(self._folder, self._name)
+            return
+        rows = np.concatenate([*self._rows, np.empty((3, 0), np.int64)], axis=1)
+        np.save(self._folder / f"{self._name}.rows.npy", rows)
+        _merge_if_many(self._folder, self._name)
+
+    def close(self) -> None:
+        self._terms.close()
+        self._counts.close()
+
+    def _hashes_of(self, vocabulary: Vocabulary) -> Hashes:
+        if self._vocabulary is not vocabulary:
+            self._vocabulary, self._hashes = vocabulary, np.empty(0, np.uint64)
+        new = vocabulary.terms[len(self._hashes) :]
+        if new:
+            self._hashes = np.concatenate([self._hashes, np.array([_hash(term) for term in new], np.uint64)])
+        return self._hashes
+
+
+class Weights:
+    """The terms of a query by their hashes, ascending, with what one occurrence in a record would be worth at most."""
+
+    def __init__(self, terms: Mapping[str, float], stats: TermStats) -> None:
+        named = sorted(
+            (_hash(term), weight * idf(stats.documents, stats.frequencies[term])) for term, weight in terms.items()
+        )
+        self.hashes = np.array([name for name, _ in named], np.uint64)
+        self.values = np.array([value for _, value in named], np.float64)
+        self.average = stats.average_length or 1.0
+
+
+class _Part:
+    """One part, opened for reading. Its files are mapped, not read."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        # Plain arrays over the mapped memory: indexing a memmap costs several times as much.
+        rows = np.asarray(np.load(folder / f"{name}.rows.npy", mmap_mode="r"))
+        if rows.ndim != 2 or rows.shape[0] != 3:
+            raise ValueError(f"{folder / name} has no rows")
+        self.numbers, self.ends, self.lengths = rows
+        entries = int(self.ends[-1]) if len(self.ends) else 0
+        self.terms = _mapped(folder / f"{name}.terms", np.uint64, entries)
+        self.counts = _mapped(folder / f"{name}.counts", np.uint16, entries)
+
+    def entries(self, places: Integers) -> tuple[Integers, Integers]:
+        """The entries of the records at those places, and for each the record's position in ``places``."""
+        ends = self.ends[places]
+        starts = np.where(places > 0, self.ends[places - 1], 0)
+        sizes = ends - starts
+        before = np.cumsum(sizes) - sizes
+        entries = np.repeat(starts - before, sizes)
+        entries += np.arange(len(entries))
+        return entries, np.repeat(np.arange(len(places)), sizes)
+
+    def gains(self, entries: Integers, owners: Integers, places: Integers, average: float) -> Floats:
+        """What each of the entries adds to its record's score, before the weight of its term."""
+        lengths = rounded_lengths(self.lengths[places]).astype(np.float64)
+        return term_weights(self.counts[entries].astype(np.float64), lengths[owners], average)
+
+
+class Forward:
+    """The terms of all records of a generation."""
+
+    def __init__(self, folder: Path) -> None:
+        self._parts = [_Part(folder, name) for name in _names(folder)]
+        if not self._parts:
+            raise ValueError(f"{folder} is empty")
+
+    def scores(self, weights: Weights, refs: Refs) -> Scores:
+        """The score of each given record; 0 where no term matches."""
+        out = np.zeros(len(refs))
+        for part in self._parts:
+            places, inside = _places(part.numbers, refs)
+            if inside is None:
+                out += _scored(part, places, weights)
+            elif inside.any():
+                out[inside] += _scored(part, places[inside], weights)
+        return out.astype(np.float32)
+
+    def narrowed(self, refs: Refs, average: float) -> NarrowedWords:
+        """Some of the records by themselves."""
+        owners, hashes, gains = [], [], []
+        for part in self._parts:
+            places, inside = _places(part.numbers, refs)
+            mine = np.arange(len(refs)) if inside is None else np.flatnonzero(inside)
+            entries, owner = part.entries(places[mine])
+            owners.append(mine[owner])
+            hashes.append(part.terms[entries])
+            gains.append(part.gains(entries, owner, places[mine], average))
+        return NarrowedWords(refs, np.concatenate(owners), np.concatenate(hashes), np.concatenate(gains))
+
+
+class NarrowedWords:
+    """The words of the records that pass a filter, ranked without asking of each record whether it passes."""
+
+    def __init__(self, refs: Refs, owners: Integers, hashes: Hashes, gains: Floats) -> None:
+        order = np.argsort(hashes, kind="stable")
+        self._refs = refs
+        self._hashes, self._owners, self._gains = hashes[order], owners[order], gains[order]
+
+    def rank(self, weights: Weights, limit: int) -> Ranking:
+        totals = np.zeros(len(self._refs))
+        firsts = np.searchsorted(self._hashes, weights.hashes, side="left").tolist()
+        lasts = np.searchsorted(self._hashes, weights.hashes, side="right").tolist()
+        for first, last, value in zip(firsts, lasts, weights.values.tolist(), strict=True):
+            totals[self._owners[first:last]] += value * self._gains[first:last]
+        found = np.flatnonzero(totals)
+        if len(found) > limit:
+            edge = np.partition(totals[found], len(found) - limit)[len(found) - limit]
+            found = found[totals[found] >= edge]
+        best = found[np.argsort(-totals[found], kind="stable")][:limit]
+        return Ranking(self._refs[best], totals[best].astype(np.float32))
+
+
+def _scored(part: _Part, places: Integers, weights: Weights) -> Floats:
+    entries, owners = part.entries(places)
+    hashes = part.terms[entries]
+    at = np.minimum(np.searchsorted(weights.hashes, hashes), len(weights.hashes) - 1)
+    matching = np.flatnonzero(weights.hashes[at] == hashes)
+    owners = owners[matching]
+    gains = part.gains(entries[matching], owners, places, weights.average) * weights.values[at[matching]]
+    return np.bincount(owners, gains, minlength=len(places)).astype(np.float64, copy=False)
+
+
+def _places(numbers: Integers, refs: Refs) -> tuple[Integers, NDArray[np.bool_] | None]:
+    """Where each ref stands, and which of them do; ``None`` if all."""
+    places = np.searchsorted(numbers, refs)
+    if len(numbers):
+        inside = numbers[np.minimum(places, len(numbers) - 1)] == refs
+        return places, None if inside.all() else inside
+    return places, np.zeros(len(refs), np.bool_)
+
+
+def _merge_if_many(folder: Path, latest: str) -> None:
+    names = _names(folder)
+    if len(names) <= _MOST_PARTS:
+        return
+    parts = sorted((_Part(folder, name) for name in names), key=lambda part: int(part.numbers[:1].sum()))
+    ends = np.cumsum([0, *(len(part.terms) for part in parts)])
+    rows = [np.stack([part.numbers, part.ends + start, part.lengths]) for part, start in zip(parts, ends, strict=False)]
+    merged = f"{latest}-merged"
+    for kind in ("terms", "counts"):
+        with (folder / f"{merged}.{kind}").open("wb") as file:
+            for part in parts:
+                file.write(getattr(part, kind).tobytes())
+    np.save(folder / f"{merged}.rows.npy", np.concatenate(rows, axis=1))
+    for name in names:
+        _remove(folder, name)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name.removesuffix(".rows.npy") for path in folder.glob("*.rows.npy"))
+
+
+def _remove(folder: Path, name: str) -> None:
+    for kind in ("terms", "counts", "rows.npy"):
+        (folder / f"{name}.{kind}").unlink(missing_ok=True)
+
+
+def _mapped(path: Path, kind: type[np.generic], entries: int) -> NDArray[np.generic]:
+    if path.stat().st_size != entries * np.dtype(kind).itemsize:
+        raise ValueError(f"{path} is not as long as it should be")
+    return np.asarray(np.memmap(path, dtype=kind, mode="r")) if entries else np.empty(0, kind)
+
+
+def _hash(term: str) -> int:
+    """Two checksums of 32 bits; terms that share both are not to be expected in the life of a corpus."""
+    data = term.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data) | zlib.crc32(data[::-1]) << 32

@@ -1,0 +1,76 @@
+"""Scores of given records, and of the few that pass a filter, are those of a ranking of everything."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ir.base import Record
+from ir.filters import parse_filter
+from ir.protocols import Where
+from ir.store import LocalStore
+
+WORDS = ["red", "fox", "hen", "barn", "parse", "parsing", "getUserName", "user", "name", "the", "of", "straße", "漢字"]
+
+
+def made(number: int, chance: random.Random) -> Record:
+    text = " ".join(chance.choices(WORDS, k=chance.randint(1, 60)))
+    metadata = {"path": f"{chance.choice(['src', 'docs', 'tests'])}/{number}.md", "title": chance.choice(WORDS)}
+    vector = np.array([1.0, number % 7], dtype=np.float32)
+    return Record(Record.make_id(str(number), "document", 0), str(number), "document", 0, text, vector, metadata)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    chance = random.Random(3)
+    store = LocalStore(tmp_path / "corpus")
+    for start in range(0, 360, 30):
+        with store.transaction():
+            store.put_records([made(number, chance) for number in range(start, start + 30)])
+    return store
+
+
+QUERIES = [{"red": 1.0}, {"fox": 2.0, "pars": 1.0, "hen": 1.0}, {"getusernam": 1.0, "strasse": 1.0}, {"zebra": 1.0}]
+
+
+@pytest.mark.parametrize("terms", QUERIES)
+def test_given_records_score_as_they_rank(store: LocalStore, terms: dict[str, float]) -> None:
+    with store.snapshot() as snapshot:
+        found = snapshot.lexical(terms, 1000, Where())
+        assert len(found.refs) == 0 or len(found.refs) > 20
+        again = snapshot.lexical_scores(terms, found.refs[::-1].copy())
+        np.testing.assert_allclose(again[::-1], found.scores, rtol=1e-5)
+        everything = snapshot.dense(np.array([1.0, 0.0], dtype=np.float32), 1000, Where()).refs
+        others = np.setdiff1d(everything, found.refs)
+        assert not snapshot.lexical_scores(terms, others).any()
+
+
+def test_many_small_additions_stay_few_files(store: LocalStore) -> None:
+    (generation, *_) = sorted((store.path / "generations").iterdir(), reverse=True)
+    parts = list((generation / "forward").glob("*.rows.npy"))
+    assert 1 <= len(parts) <= 8
+    assert sum(np.load(part).shape[1] for part in parts) == 360
+
+
+@pytest.mark.parametrize("terms", QUERIES)
+def test_a_filter_asked_again_ranks_the_same(store: LocalStore, terms: dict[str, float]) -> None:
+    where = Where(parse_filter({"path": {"$contains": "ocs/"}}))
+    with store.snapshot() as snapshot:
+        first, *later = [snapshot.lexical(terms, 40, where) for _ in range(3)]
+        for again in later:
+            np.testing.assert_array_equal(again.refs, first.refs)
+            np.testing.assert_allclose(again.scores, first.scores, rtol=1e-5)
+
+
+def test_words_damaged_on_disk_are_made_anew(store: LocalStore) -> None:
+    with store.snapshot() as snapshot:
+        expected = snapshot.lexical_scores({"fox": 1.0}, np.arange(1, 50)).tolist()
+    store.close()
+    (generation, *_) = sorted((store.path / "generations").iterdir(), reverse=True)
+    for path in (generation / "forward").glob("*.terms"):
+        path.write_bytes(b"noise" * 100)
+    with LocalStore(store.path).snapshot() as snapshot:
+        np.testing.assert_allclose(snapshot.lexical_scores({"fox": 1.0}, np.arange(1, 50)), expected, rtol=1e-6)
