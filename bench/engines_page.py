@@ -20,6 +20,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "engines.md"
 PARTS = ("postgres", "milvus", "engines")
 MILVUS = "Milvus core in process, not a cluster"
 SEARCHES = ("hybrid", "hybrid, 5 % filter", "hybrid, 50 % filter", "dense", "lexical")
+#: Up to this load average before it began, a run had the machine for itself.
+QUIET = 1.0
 LOADING = ("records per second, words analysed and all indexed", "bytes on disk per record")
 
 
@@ -74,6 +76,17 @@ def checks(report: Report) -> str:
     return _grid(["requirement", "limit", "measured", ""], [check.row(True) for check in report.checks])
 
 
+def _excuses(*reports: Report) -> list[str]:
+    """A word about figures that were taken while others used the cores."""
+    loads = [float(note_of(report, "Load average when it began:").split()[0]) for report in reports]
+    if max(loads) <= QUIET:
+        return []
+    return [
+        "Other work kept both cores busy while this was measured (see the last row), so the times are several times "
+        "what they would be on a quiet machine; compare them within a column."
+    ]
+
+
 def measured(postgres: Report, milvus: Report, engines: Report) -> str:
     quality, nearness = engines.tables
     blocks = [
@@ -81,6 +94,7 @@ def measured(postgres: Report, milvus: Report, engines: Report) -> str:
         "words, ranks by both channels, fuses, and reads the ten best; vectors come ready. "
         "`python -m bench.engines_page` measures all of it and writes this section.",
         figures(postgres, milvus),
+        *_excuses(postgres, milvus),
         "PostgreSQL against what it has to show:",
         checks(postgres),
         f"**The same judged questions through every store.** {quality.title}; corpora are copied with their "
