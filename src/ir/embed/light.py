@@ -116,8 +116,10 @@ class _TermVectors:
         if more > 0:
             self._places = np.concatenate([self._places, np.full(more + len(self._places), -1)])
         places = self._places[terms]
-        new = np.unique(terms[places < 0])
-        if len(new):
+        unknown = np.sort(terms[places < 0])
+        if len(unknown):
+            # What np.unique gives; that would load numpy's masked arrays first.
+            new = unknown[np.flatnonzero(np.diff(unknown, prepend=-1))]
             first = len(self._starts.values) - 1
             self._places[new] = np.arange(first, first + len(new))
             self._learn([self.vocabulary.terms[number] for number in new])
