@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -48,10 +49,10 @@ _APOSTROPHES = "'\u2019\u02bc\uff07"
 _CONNECTORS = re.escape(f"_.{_HYPHENS}{_APOSTROPHES}")
 
 _ASCII_RUN = re.compile(r"[A-Za-z0-9]\w*(?:[.'\-]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
-_RUN = re.compile(rf"[^\W_][\w{_MARKS}]*(?:[{_CONNECTORS}][\w{_MARKS}]+)*(?:\+\+|#(?!\w))?")
+_RUN = rf"[^\W_][\w{_MARKS}]*(?:[{_CONNECTORS}][\w{_MARKS}]+)*(?:\+\+|#(?!\w))?"
 
 # Scripts written without spaces between words, and Hangul, whose particles cling to the word.
-_UNSPACED = re.compile(
+_UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30ff"
     "\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff]+"
@@ -73,7 +74,13 @@ _MOST_TINY_PARTS = 8
 
 def run_pattern(text: str) -> re.Pattern[str]:
     """The pattern whose matches are the runs of ``text``: the quick one if the text is plain ASCII."""
-    return _ASCII_RUN if text.isascii() else _RUN
+    return _ASCII_RUN if text.isascii() else _large(_RUN)
+
+
+@cache
+def _large(pattern: str) -> re.Pattern[str]:
+    """A pattern that takes milliseconds to compile, when it is first needed."""
+    return re.compile(pattern)
 
 
 def is_plain(run: str) -> bool:
@@ -96,11 +103,11 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     >>> [("getUserName"[p.start:p.end], p.kind.value) for p in pieces("getUserName")]
     [('getUserName', 'compound'), ('get', 'part'), ('User', 'part'), ('Name', 'part')]
     """
-    if run.isascii() or not _UNSPACED.search(run):
+    if run.isascii() or not _large(_UNSPACED).search(run):
         return list(_spaced(run, 0, len(run), identifiers))
     found: list[Piece] = []
     at = 0
-    for match in _UNSPACED.finditer(run):
+    for match in _large(_UNSPACED).finditer(run):
         found += _spaced(run, at, match.start(), identifiers)
         found += _grams(*match.span())
         at = match.end()
