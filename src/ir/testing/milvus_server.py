@@ -21,6 +21,7 @@ from ir.testing.postgres_server import end_with_parent
 __all__ = ["running_milvus"]
 
 _START_SECONDS = 60.0
+_TRIES = 5
 
 
 @contextmanager
@@ -28,26 +29,35 @@ def running_milvus(folder: Path) -> Iterator[str]:
     """``host:port`` of a server over a file in ``folder``, for the block."""
     if find_spec("milvus_lite") is None:
         raise MissingExtra("milvus-lite", "dev", "A Milvus server for tests")
-    from milvus_lite.server import Server
-
-    host = f"127.0.0.1:{free_port()}"
-    server = Server(str(folder / "served.db"), host)
-    libraries = {"LD_LIBRARY_PATH": str(Path(server.milvus_bin).parent)}
-    with (folder / "milvus.log").open("wb") as log:
-        process = subprocess.Popen(
-            list(map(str, server.args)),
-            cwd=folder,
-            env={**os.environ, **libraries},
-            stdout=log,
-            stderr=log,
-            preexec_fn=end_with_parent,
-        )
+    log = folder / "milvus.log"
+    for _ in range(_TRIES):
+        # Between choosing a port and listening on it, somebody else may have taken it.
+        host = f"127.0.0.1:{free_port()}"
+        process = _started(folder / "served.db", host, log)
         try:
-            _await(process, host)
-            yield host
+            if _listens(process, host):
+                yield host
+                return
         finally:
             process.kill()
             process.wait()
+    told = log.read_text("utf-8", "replace")[-1000:]
+    raise IrError(f"The Milvus server in {folder} did not start:\n{told}")
+
+
+def _started(file: Path, host: str, log: Path) -> subprocess.Popen[bytes]:
+    from milvus_lite.server import Server
+
+    server = Server(str(file), host)
+    with log.open("ab") as told:
+        return subprocess.Popen(
+            list(map(str, server.args)),
+            cwd=file.parent,
+            env={**os.environ, "LD_LIBRARY_PATH": str(Path(server.milvus_bin).parent)},
+            stdout=told,
+            stderr=told,
+            preexec_fn=end_with_parent,
+        )
 
 
 def free_port() -> int:
@@ -58,14 +68,15 @@ def free_port() -> int:
         return port
 
 
-def _await(process: subprocess.Popen[bytes], address: str) -> None:
+def _listens(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Whether the server takes connections; waits for it as long as it lives."""
     host, _, port = address.partition(":")
     deadline = time.monotonic() + _START_SECONDS
-    while True:
+    while process.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection((host, int(port)), timeout=1).close()
-            return
         except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise IrError(f"The Milvus server did not start on {address}.") from None
             time.sleep(0.02)
+        else:
+            return process.poll() is None
+    return False
