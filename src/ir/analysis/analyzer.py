@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ir.analysis.languages import LANGUAGES, Stems
-from ir.analysis.split import Kind, ascii_pieces, is_plain, is_stemmed, pieces, run_pattern, without_hyphens
+from ir.analysis.split import Kind, ascii_pieces, is_plain, pieces, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
@@ -108,10 +108,13 @@ class _Words:
 
     def _terms(self, words: Sequence[str]) -> Iterator[list[str]]:
         """The terms of each word."""
-        plain = [self._plain(word) for word in words]
+        plain = list(map(self._plain, words))
         odd = {word: self._pieces(word) for word, core in zip(words, plain, strict=True) if not core}
-        stems = self._stems
-        stems.learn({*plain, *(text for found in odd.values() for text, kind in found if is_stemmed(kind))})
+        whole, gram, stems = Kind.WHOLE, Kind.GRAM, self._stems
+        parts = [
+            text for found in odd.values() for text, kind in found if text and kind is not whole and kind is not gram
+        ]
+        stems.learn({*plain, *parts})
         for word, core in zip(words, plain, strict=True):
             if core:
                 yield [] if core in stems.stop_words else [stems[core]]
@@ -147,10 +150,9 @@ class _Words:
         ]
 
     def _term(self, text: str, kind: Kind) -> str:
-        if not text or not is_stemmed(kind):
+        if not text or kind is Kind.WHOLE or kind is Kind.GRAM:
             return text
-        stem = self._stems[text]
-        return "" if kind is Kind.WORD and text in self._stems.stop_words else stem
+        return "" if kind is Kind.WORD and text in self._stems.stop_words else self._stems[text]
 
 
 def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
@@ -198,10 +200,10 @@ def document_numbers(
 ) -> tuple[Vocabulary, list[list[int]]]:
     """:func:`document_terms` of many surfaces, given as text and metadata, as numbers in a vocabulary."""
     vocabulary = analyzer.vocabulary()
-    numbers = list(map(list, vocabulary.of_texts([text for text, _ in surfaces])))
+    numbers = vocabulary.of_texts([text for text, _ in surfaces])
     headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
     for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
-        numbers[at] = list(found) * HEADING_WEIGHT + numbers[at]
+        numbers[at] = found * HEADING_WEIGHT + numbers[at]
     return vocabulary, numbers
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Kind", "Piece", "ascii_pieces", "is_plain", "is_stemmed", "pieces", "run_pattern", "without_hyphens"]
+__all__ = ["Kind", "Piece", "ascii_pieces", "is_plain", "pieces", "run_pattern", "without_hyphens"]
 
 
 class Kind(Enum):
@@ -86,11 +86,6 @@ def _large(pattern: str) -> re.Pattern[str]:
 def is_plain(run: str) -> bool:
     """Whether a run is one plain ASCII word or number, as most are."""
     return _plain(run) is not None
-
-
-def is_stemmed(kind: Kind) -> bool:
-    """Whether pieces of a kind become their stems."""
-    return kind is Kind.PART or kind is Kind.WORD or kind is Kind.COMPOUND
 
 
 def without_hyphens(text: str) -> str:

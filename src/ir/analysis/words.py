@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
-from typing import TypeVar
 
 __all__ = ["Vocabulary", "words_of"]
 
 #: Longer words hardly ever come twice.
 LONGEST_REMEMBERED = 64
 MOST_REMEMBERED = 500_000
+#: So many numbers are kept for the latest texts.
+_MOST_LATEST = 4_000_000
 #: So many texts are looked into together, for others may be waiting.
 _AT_ONCE = 256
 #: Signs that no ASCII run holds, to spaces: with fewer of them around words, fewer different words are met.
 _SIGNS = b',;:!?"`()[]{}<>*|/\\=~^&%$@'
 _SPACED = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
-
-T = TypeVar("T")
 
 
 def words_of(text: str) -> list[str]:
@@ -44,36 +44,61 @@ class Vocabulary(dict[str, list[int]]):
         self._numbers: dict[str, int] = {}
         self._lock = threading.Lock()
         self._new: list[tuple[str, list[int]]] = []
+        self._latest: dict[str, list[int]] = {}
+        self._latest_size = 0
 
     @property
     def full(self) -> bool:
         """Whether more words were met than most languages have: time for a new one."""
         return len(self) > MOST_REMEMBERED
 
-    def of_texts(self, texts: Sequence[str]) -> list[Iterator[int]]:
-        """The numbers of the terms of each text, in their order."""
-        return self._of_each(texts, words_of)
+    def of_texts(self, texts: Sequence[str]) -> list[list[int]]:
+        """The numbers of the terms of each text, in their order. The lists are not the caller's to change."""
+        out: list[list[int]] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            out += self._of_some(texts[start : start + _AT_ONCE])
+        return out
 
     def of_words(self, words: Iterable[str]) -> list[str]:
         """The terms of all those words, one after the other."""
-        (numbers,) = self._of_each([words], lambda given: given)
-        return [self.terms[number] for number in numbers]
+        with self._locked():
+            given = list(map(self.__getitem__, words))
+        return [self.terms[number] for number in chain.from_iterable(given)]
 
-    def _of_each(self, texts: Sequence[T], split: Callable[[T], Iterable[str]]) -> list[Iterator[int]]:
-        out: list[Iterator[int]] = []
-        for start in range(0, len(texts), _AT_ONCE):
-            # A new word gets an empty list, which is filled when all were seen; nobody may look meanwhile.
-            with self._lock:
-                try:
-                    for text in texts[start : start + _AT_ONCE]:
-                        out.append(chain.from_iterable(list(map(self.__getitem__, split(text)))))
-                    self._fill()
-                except BaseException:
-                    for word, _ in self._new:
-                        self.pop(word, None)
-                    self._new = []
-                    raise
-        return out
+    def _of_some(self, texts: Sequence[str]) -> list[list[int]]:
+        # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
+        held = list(map(self._latest.get, texts))
+        new = [text for text, numbers in zip(texts, held, strict=True) if numbers is None]
+        if not new:
+            return held  # type: ignore[return-value]
+        with self._locked():
+            given = [list(map(self.__getitem__, words_of(text))) for text in new]
+        found = [list(chain.from_iterable(lists)) for lists in given]
+        self._remember(new, found)
+        if len(new) == len(texts):
+            return found
+        rest = iter(found)
+        return [next(rest) if numbers is None else numbers for numbers in held]
+
+    def _remember(self, texts: Sequence[str], found: Sequence[list[int]]) -> None:
+        self._latest_size += sum(map(len, found))
+        if self._latest_size > _MOST_LATEST:
+            self._latest, self._latest_size = {}, sum(map(len, found))
+        if self._latest_size <= _MOST_LATEST:
+            self._latest.update(zip(texts, found, strict=True))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """A new word gets an empty list, which is filled when all were seen; nobody may look meanwhile."""
+        with self._lock:
+            try:
+                yield
+                self._fill()
+            except BaseException:
+                for word, _ in self._new:
+                    self.pop(word, None)
+                self._new = []
+                raise
 
     def __missing__(self, word: str) -> list[int]:
         given: list[int] = []
