@@ -31,7 +31,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _CONNECT_SECONDS = 10
 _RETRY_SECONDS = 0.1
 #: How many candidates an index scan looks at; the recall of near neighbours rests on it.
-EF_SEARCH = 240
+EF_SEARCH = 300
 
 
 class Connections:
