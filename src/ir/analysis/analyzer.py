@@ -152,7 +152,8 @@ class _Words:
     def _term(self, text: str, kind: Kind) -> str:
         if not text or kind is Kind.WHOLE or kind is Kind.GRAM:
             return text
-        return "" if kind is Kind.WORD and text in self._stems.stop_words else self._stems[text]
+        stem = self._stems[text]  # first: only then is it known to be a stop word
+        return "" if kind is Kind.WORD and text in self._stems.stop_words else stem
 
 
 def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
