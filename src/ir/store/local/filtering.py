@@ -25,7 +25,7 @@ __all__ = ["FilterQuery", "filter_query"]
 #: With more distinct values at a path than this, reading the records once is cheaper.
 _MOST_VALUES = 200_000
 #: A query of more terms than this ranks slower than filtering afterwards.
-_MOST_TERMS = 1024
+_MOST_TERMS = 64
 
 
 class FilterQuery(NamedTuple):

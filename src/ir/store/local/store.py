@@ -176,6 +176,9 @@ class LocalStore(CorpusStore):
 
     def _current_view(self, connection: sqlite3.Connection) -> View:
         """The view of the version that the connection sees, catching up or rebuilding where files lag or fail."""
+        held = self._held
+        if held is not None and held.seq == connection.execute("SELECT seq FROM state").fetchone()[0]:
+            return held
         damaged = None
         while True:
             state = State.read(connection)

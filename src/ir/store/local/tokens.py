@@ -36,6 +36,8 @@ _POSITIONS = frozenset({"start", "end", "line_start", "line_end"})
 #: A longer value is not kept as a term; paths that have one are decided by reading the records.
 _LONGEST = 1000
 _DEEPEST = 8
+#: What ``json.dumps`` does with a text.
+_quoted = json.encoder.encode_basestring_ascii
 #: Marks a path at which some value has no term of its own.
 UNTOLD = "\x03"
 
@@ -56,6 +58,9 @@ def is_indexed(path: str) -> bool:
 
 def metadata_terms(metadata: Mapping[str, Any]) -> list[str]:
     """All terms of one record's metadata."""
+    flat = _flat_terms(metadata)
+    if flat is not None:
+        return flat
     terms: dict[str, None] = {}
     for path in _paths_of(metadata):
         if not is_indexed(path):
@@ -67,6 +72,23 @@ def metadata_terms(metadata: Mapping[str, Any]) -> list[str]:
             for term in _value_terms(path, value):
                 terms[term] = None
     return list(terms)
+
+
+def _flat_terms(metadata: Mapping[str, Any]) -> list[str] | None:
+    """:func:`metadata_terms` where every value is a scalar or a list of texts, as most are; else ``None``."""
+    terms: list[str] = []
+    for key, value in metadata.items():
+        if not is_indexed(key):
+            continue
+        kind = type(value)
+        if kind is str or kind is int or kind is float or kind is bool or value is None:
+            terms += (key + EXISTS, _scalar_term(key, SCALAR, value))
+        elif kind is list and all(type(member) is str for member in value):
+            terms += (key + EXISTS, _words_term(key, tuple(value)))
+            terms += [_scalar_term(key, MEMBER, member) for member in value]
+        else:
+            return None
+    return list(dict.fromkeys(terms))
 
 
 def _paths_of(metadata: Mapping[str, Any]) -> Iterable[str]:
@@ -130,7 +152,7 @@ def _words_term(path: str, words: tuple[str, ...]) -> str:
 
 @lru_cache(65_536, typed=True)
 def _scalar_term(path: str, mark: str, value: Any) -> str:
-    term = f"{path}{mark}{json.dumps(value)}"
+    term = f"{path}{mark}{_quoted(value) if type(value) is str else json.dumps(value)}"
     return term if len(term) <= _LONGEST else path + UNTOLD
 
 
