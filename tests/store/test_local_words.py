@@ -23,13 +23,13 @@ def made(number: int, chance: random.Random) -> Record:
     return Record(Record.make_id(str(number), "document", 0), str(number), "document", 0, text, vector, metadata)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> LocalStore:
+@pytest.fixture(params=[30, 360], ids=["many builds", "one build"])
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> LocalStore:
     chance = random.Random(3)
     store = LocalStore(tmp_path / "corpus")
-    for start in range(0, 360, 30):
+    for start in range(0, 360, request.param):
         with store.transaction():
-            store.put_records([made(number, chance) for number in range(start, start + 30)])
+            store.put_records([made(number, chance) for number in range(start, start + request.param)])
     return store
 
 
@@ -43,6 +43,9 @@ def test_given_records_score_as_they_rank(store: LocalStore, terms: dict[str, fl
         assert len(found.refs) == 0 or len(found.refs) > 20
         again = snapshot.lexical_scores(terms, found.refs[::-1].copy())
         np.testing.assert_allclose(again[::-1], found.scores, rtol=1e-5)
+        for start in range(0, len(found.refs), 7):
+            few = snapshot.lexical_scores(terms, found.refs[start : start + 7])
+            np.testing.assert_allclose(few, found.scores[start : start + 7], rtol=1e-5)
         everything = snapshot.dense(np.array([1.0, 0.0], dtype=np.float32), 1000, Where()).refs
         others = np.setdiff1d(everything, found.refs)
         assert not snapshot.lexical_scores(terms, others).any()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ir.analysis.counting import counted
 from ir.protocols import Ranking
-from ir.store.bm25 import idf, rounded_lengths, term_weights
+from ir.store.bm25 import DFLT_B, DFLT_K1, idf, rounded_lengths, term_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,8 @@ __all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights"]
 
 #: A record that holds a term more often than this counts as holding it so often: its score is at its limit by then.
 _MOST_COUNTED = 65_535
+#: Up to so many records are scored one by one.
+_FEW = 12
 #: More files than this are made one.
 _MOST_PARTS = 8
 
@@ -90,6 +92,7 @@ class Weights:
         )
         self.hashes = np.array([name for name, _ in named], np.uint64)
         self.values = np.array([value for _, value in named], np.float64)
+        self.by_hash = dict(named)
         self.average = stats.average_length or 1.0
 
 
@@ -116,6 +119,22 @@ class _Part:
         entries += np.arange(len(entries))
         return entries, np.repeat(np.arange(len(places)), sizes)
 
+    def scores_of_few(self, weights: Weights, refs: Refs) -> list[float]:
+        """The scores of some records that are here. So few are scored sooner one by one than as arrays."""
+        places = np.searchsorted(self.numbers, refs)
+        norms = (DFLT_K1 * (1 - DFLT_B + DFLT_B * rounded_lengths(self.lengths[places]) / weights.average)).tolist()
+        value_of = weights.by_hash
+        scores = []
+        for place, norm in zip(places.tolist(), norms, strict=True):
+            start, end = (int(self.ends[place - 1]) if place else 0), int(self.ends[place])
+            score = 0.0
+            for at, name in enumerate(self.terms[start:end].tolist(), start):
+                if name in value_of:
+                    count = int(self.counts[at])
+                    score += value_of[name] * (DFLT_K1 + 1) * count / (count + norm)
+            scores.append(score)
+        return scores
+
     def gains(self, entries: Integers, owners: Integers, places: Integers, average: float) -> Floats:
         """What each of the entries adds to its record's score, before the weight of its term."""
         lengths = rounded_lengths(self.lengths[places]).astype(np.float64)
@@ -132,6 +151,8 @@ class Forward:
 
     def scores(self, weights: Weights, refs: Refs) -> Scores:
         """The score of each given record; 0 where no term matches."""
+        if len(refs) <= _FEW and len(self._parts) == 1:
+            return np.array(self._parts[0].scores_of_few(weights, refs), dtype=np.float32)
         out = np.zeros(len(refs))
         for part in self._parts:
             places, inside = _places(part.numbers, refs)
