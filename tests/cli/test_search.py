@@ -67,8 +67,8 @@ def test_explain_says_ranks_shares_and_terms(ir: Ir, notes: Path) -> None:
 def test_filters_and_conditions_are_applied(ir: Ir, notes: Path) -> None:
     everything = ir("search", "notes", "the", "--mode", "dense", "--json").json["found"]
     assert len(everything) == 3
-    path = everything[0]["metadata"]
-    key, value = next((key, value) for key, value in path.items() if isinstance(value, str) and "tea" in value)
+    (tea,) = [hit["metadata"] for hit in everything if hit["artifact_id"] == "tea.md"]
+    key, value = next((key, value) for key, value in tea.items() if isinstance(value, str) and "tea" in value)
     only = ir("search", "notes", "the", "--mode", "dense", "--where", f"{key}~tea", "--json").json["found"]
     assert [hit["artifact_id"] for hit in only] == ["tea.md"]
     assert value

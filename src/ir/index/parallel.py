@@ -41,6 +41,8 @@ _CHARACTERS = 1_000_000
 _RETRIES = 5
 #: Tasks in flight for each processor of the cluster.
 _AHEAD = 3
+#: How often starting a cluster here is tried.
+_STARTS = 3
 _KNOCK_SECONDS = 10.0
 
 Work = tuple[str, Any, Mapping[str, Any] | None]
@@ -96,13 +98,7 @@ def ray_session(address: str) -> Iterator[Cluster]:
     if ours:
         where: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {"address": address}
         _knock(address)
-        try:
-            ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise CorpusError(
-                f"The Ray cluster at {address} cannot be reached: {' '.join(str(error).split())[:200]}",
-                remedy=f"Start it with 'ray start --head', or use {LOCAL!r} for this machine's processors.",
-            ) from error
+        _join(ray, address, where)
     try:
         yield Cluster(ray, address)
     except ray.exceptions.RayError as error:
@@ -110,6 +106,22 @@ def ray_session(address: str) -> Iterator[Cluster]:
     finally:
         if ours:
             ray.shutdown()
+
+
+def _join(ray: Any, address: str, where: dict[str, Any]) -> None:
+    """Connect, or start a cluster here; on a busy machine its parts may miss each other the first time."""
+    tries = _STARTS if address == LOCAL else 1
+    for attempt in range(1, tries + 1):
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
+            return
+        except Exception as error:  # Ray raises bare ones too
+            ray.shutdown()
+            if attempt == tries:
+                raise CorpusError(
+                    f"The Ray cluster at {address} cannot be reached: {' '.join(str(error).split())[:200]}",
+                    remedy=f"Start it with 'ray start --head', or use {LOCAL!r} for this machine's processors.",
+                ) from error
 
 
 def _knock(address: str) -> None:

@@ -117,7 +117,8 @@ def test_a_connection_that_the_crash_broke_is_not_used_again(own_server: Postgre
     with CorpusStore.open(own_server.url("postgres", corpus="small")) as store:
         store.put_record(made("a", "red fox"))
         own_server.kill()
-        with pytest.raises(CorpusError, match="takes no connections"):
+        # The first call may meet the broken connection itself; whichever it meets, nothing of it is kept.
+        with pytest.raises(CorpusError, match=r"takes no connections|was lost"):
             found(store, "fox")
         own_server.start()
         assert found(store, "fox") == ["a"]
