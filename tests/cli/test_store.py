@@ -74,3 +74,15 @@ def test_a_cluster_that_is_not_there(ir: Ir, notes: Path) -> None:
     outcome = ir("build", "notes", "--ray", "127.0.0.1:9")
     assert outcome.code == 3
     assert "cannot be reached" in outcome.err
+
+
+def test_a_server_that_is_away_changes_nothing(ir: Ir, notes: Path) -> None:
+    pytest.importorskip("psycopg")
+    away = "postgresql://localhost:1/team"
+    assert ir("build", "notes", "--store", away).code == 3
+    assert ir("ls", "--json").json["corpora"] == []
+    before = ir("build", "notes", "--json").json["records"]
+    failed = ir("build", "notes", "--store", away)
+    assert (failed.code, "takes no connections" in failed.err) == (3, True)
+    assert ir("search", "notes", "bitter tea").code == 0
+    assert ir("ls", "--json").json["corpora"][0]["records"] == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -66,17 +67,22 @@ class BuildResponse(Value):
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     target = resolve(request.target)
     source = target.source(ctx.settings)
-    if request.store is not None:
+    if request.store is not None and request.dry_run:
+        raise InvalidInput(
+            "A dry run changes nothing, so it cannot change where a corpus is kept.",
+            remedy="Leave out --dry-run or --store.",
+        )
+    with _kept_where(target, request.store, ctx):
+        embedder = embedder_for(target, request.embedder, ctx)
         if request.dry_run:
-            raise InvalidInput(
-                "A dry run changes nothing, so it cannot change where a corpus is kept.",
-                remedy="Leave out --dry-run or --store.",
-            )
-        target.keep_at(None if request.store == "local" else request.store, ctx.settings)
-    embedder = embedder_for(target, request.embedder, ctx)
-    if request.dry_run:
-        return _preview(target, source, embedder, ctx, prune=request.prune)
-    return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links, ray=request.ray)
+            return _preview(target, source, embedder, ctx, prune=request.prune)
+        return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links, ray=request.ray)
+
+
+def _kept_where(target: Target, address: str | None, ctx: Context) -> AbstractContextManager[None]:
+    if address is None:
+        return nullcontext()
+    return target.keeping_at(None if address == "local" else address, ctx.settings)
 
 
 def build_target(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -71,14 +72,24 @@ class Target:
         if (entry.get("embedder"), entry.get("params")) != (embedder, params):
             register(self.name, "files", embedder=embedder, store=entry.get("store"), **params)
 
-    def keep_at(self, address: str | None, settings: Mapping[str, Any]) -> None:
-        """Keep the corpus at a server's address from now on, or again on this machine."""
-        from ir.registry import get, keep_at, register
+    @contextmanager
+    def keeping_at(self, address: str | None, settings: Mapping[str, Any]) -> Iterator[None]:
+        """Keep the corpus at a server's address from now on, or again on this machine; as before if the block fails."""
+        from ir.registry import get, keep_at, register, unregister
 
-        if self.path is not None and get(self.name) is None:
+        before = get(self.name)
+        if self.path is not None and before is None:
             register(self.name, "files", store=address, **self._params(settings))
         else:
             keep_at(self.name, address)
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                unregister(self.name)
+            else:
+                keep_at(self.name, before.get("store"))
+            raise
 
     def _params(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"root": str(self.path), "all_text": True, "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
