@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Counted", "counted"]
+__all__ = ["Counted", "counted", "stretches"]
 
 
 class Counted(NamedTuple):
@@ -44,3 +44,15 @@ def counted(numbered: Iterable[Iterable[int]]) -> Counted:
     counts = np.diff(firsts, append=len(pairs))
     texts, terms = np.divmod(pairs[firsts], width)
     return Counted(texts, terms, counts, lengths)
+
+
+def stretches(starts: Integers, sizes: Integers) -> Integers:
+    """The places ``start, start + 1, …`` of many stretches of an array, one stretch after the other.
+
+    >>> stretches(np.array([5, 0]), np.array([3, 2])).tolist()
+    [5, 6, 7, 0, 1]
+    """
+    before = np.cumsum(sizes) - sizes
+    places = np.repeat(starts - before, sizes)
+    places += np.arange(len(places))
+    return places

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import analyzer_for
-from ir.analysis.counting import counted
+from ir.analysis.counting import counted, stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,9 +100,7 @@ class _TermVectors:
         places = self._places_of(terms)
         starts = self._starts.values[places]
         sizes = self._starts.values[places + 1] - starts
-        before = np.cumsum(sizes) - sizes
-        entries = np.repeat(starts - before, sizes)
-        entries += np.arange(len(entries))
+        entries = stretches(starts, sizes)
         places = np.repeat(rows * DIM, sizes)
         places += self._buckets.values[entries]
         weights = np.repeat(factors, sizes)

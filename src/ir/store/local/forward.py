@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from ir.analysis.counting import counted
+from ir.analysis.counting import counted, stretches
 from ir.protocols import Ranking
 from ir.store.bm25 import DFLT_B, DFLT_K1, idf, rounded_lengths, term_weights
 
@@ -114,10 +114,7 @@ class _Part:
         ends = self.ends[places]
         starts = np.where(places > 0, self.ends[places - 1], 0)
         sizes = ends - starts
-        before = np.cumsum(sizes) - sizes
-        entries = np.repeat(starts - before, sizes)
-        entries += np.arange(len(entries))
-        return entries, np.repeat(np.arange(len(places)), sizes)
+        return stretches(starts, sizes), np.repeat(np.arange(len(places)), sizes)
 
     def scores_of_few(self, weights: Weights, refs: Refs) -> list[float]:
         """The scores of some records that are here. So few are scored sooner one by one than as arrays."""
