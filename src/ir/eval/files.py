@@ -19,7 +19,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[str, str]]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 text (byte {error.start}).", remedy="Convert it to UTF-8.") from None
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{path}:{number}", line.rstrip("\r")

@@ -124,7 +124,8 @@ def find_gate(corpus: Any, mode: str, *, fusion: str | None = None, rerank: str 
             break
     else:
         suffix = f" with the reranker {rerank!r}" if rerank else ""
-        return Gate(note=f"No calibration is stored for {where}{suffix}: make one with ir.eval.calibrate_min_score.")
+        how = f"ir calibrate-min-score {corpus.name} --probes, or ir.eval.calibrate_min_score"
+        return Gate(note=f"No calibration is stored for {where}{suffix}: make one with {how}.")
     made_for = record.get("embedder_id")
     if made_for is not None and made_for != corpus.embedder_id:
         return Gate(

@@ -52,7 +52,10 @@ def tune(
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InvalidInput(f"folds must be a whole number of at least 2, not {folds!r}.")
     if not judged:
-        raise InvalidInput("No case has an answer, so no way to search can be better than another.")
+        raise InvalidInput(
+            "No case has an answer, so no way to search can be better than another.",
+            remedy='Give the right ids with each query: {"query": "…", "gold": ["id"]}.',
+        )
     if len(judged) < FEWEST_QUERIES:
         reason = f"Kept the default: {len(judged)} judged queries are too few, at least {FEWEST_QUERIES} are needed."
         tuning = Tuning(name_of(opened), _embedder_id(opened), measure, len(judged), folds, (), default_way(), reason)
