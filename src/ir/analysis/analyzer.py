@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -214,4 +213,7 @@ def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:
     >>> query_terms(analyzer_for(), "tests of tests")
     {'test': 2.0}
     """
-    return {term: float(count) for term, count in Counter(analyzer.terms(query)).items()}
+    counts: dict[str, float] = {}
+    for term in analyzer.terms(query):
+        counts[term] = counts.get(term, 0.0) + 1.0
+    return counts

@@ -6,8 +6,7 @@ Every character of a corpus passes here, so a word that was met before costs one
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 __all__ = ["Vocabulary", "words_of"]
@@ -61,9 +60,8 @@ class Vocabulary(dict[str, list[int]]):
 
     def of_words(self, words: Iterable[str]) -> list[str]:
         """The terms of all those words, one after the other."""
-        with self._locked():
-            given = list(map(self.__getitem__, words))
-        return [self.terms[number] for number in chain.from_iterable(given)]
+        (found,) = self._found([words])
+        return [self.terms[number] for number in found]
 
     def _of_some(self, texts: Sequence[str]) -> list[list[int]]:
         # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
@@ -71,9 +69,7 @@ class Vocabulary(dict[str, list[int]]):
         new = [text for text, numbers in zip(texts, held, strict=True) if numbers is None]
         if not new:
             return held  # type: ignore[return-value]
-        with self._locked():
-            given = [list(map(self.__getitem__, words_of(text))) for text in new]
-        found = [list(chain.from_iterable(lists)) for lists in given]
+        found = self._found(map(words_of, new))
         self._remember(new, found)
         if len(new) == len(texts):
             return found
@@ -87,18 +83,19 @@ class Vocabulary(dict[str, list[int]]):
         if self._latest_size <= _MOST_LATEST:
             self._latest.update(zip(texts, found, strict=True))
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """A new word gets an empty list, which is filled when all were seen; nobody may look meanwhile."""
+    def _found(self, texts: Iterable[Iterable[str]]) -> list[list[int]]:
+        """The numbers of the terms of texts that are given as words."""
+        # A new word gets an empty list, which is filled when all were seen; nobody may look meanwhile.
         with self._lock:
             try:
-                yield
+                given = [list(map(self.__getitem__, words)) for words in texts]
                 self._fill()
             except BaseException:
                 for word, _ in self._new:
                     self.pop(word, None)
                 self._new = []
                 raise
+        return [list(chain.from_iterable(lists)) for lists in given]
 
     def __missing__(self, word: str) -> list[int]:
         given: list[int] = []

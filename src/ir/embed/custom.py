@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,12 +85,13 @@ class CallableEmbedder:
                 f"{who} returned vectors of {rows.shape[1]} numbers, and of {self._dim} before.",
                 remedy="All vectors of an embedder must have one length.",
             )
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if len(bad):
-            raise EmbedderError(
-                f"{who} returned NaN or infinity for {len(bad)} of {count} texts, first for text number {bad[0]}.",
-                remedy="Its vectors must be finite.",
-            )
+        if not isfinite(np.vdot(rows, rows)):  # one number tells; where it is too large itself, look at each
+            bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+            if len(bad):
+                raise EmbedderError(
+                    f"{who} returned NaN or infinity for {len(bad)} of {count} texts, first for text number {bad[0]}.",
+                    remedy="Its vectors must be finite.",
+                )
         return rows
 
 

@@ -3,148 +3,138 @@
 A record that a channel did not return scores no more there than the last one that it did. So each record has a
 highest possible blend, and those that the dense channel returned have a lowest one, with no word matching. Whoever
 cannot reach the lowest score of the ``k`` best is dropped before anything is looked up.
+
+The lists are short, a hundred records or so: plain Python goes through them sooner than arrays do, whose every
+operation costs as much as a dozen steps.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_right
+from operator import neg
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
-from ir.retrieve.candidates import Candidates, Channel, Found
+from ir.retrieve.candidates import Found, Pick
 from ir.retrieve.channels import Question, lexical_scores
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-
-__all__ = ["Blended", "blend"]
+__all__ = ["blend"]
 
 
-class Blended(NamedTuple):
-    """The best records, best first, and the number of the artifact of each."""
-
-    candidates: Candidates
-    groups: NDArray[np.int64]
-
-
-class _Contenders(NamedTuple):
-    """Records that may be among the best, those of the dense channel first.
-
-    A rank of 0 says that the channel did not return the record; its score is then not known yet.
-    """
-
-    refs: Integers
-    groups: Integers
-    cosines: Floats
-    bm25: Floats
-    dense_ranks: Integers
-    lexical_ranks: Integers
+#: What decides about a record, in the order in which the best come first: its score negated, its number, that of its
+#: artifact, its rank and score in the dense channel, and in the lexical one. A rank of 0: not returned there.
+_Contender = tuple[float, int, int, int, float, int, float]
 
 
 def blend(
     snapshot: Snapshot, question: Question, found: dict[str, Found], options: SearchOptions, saturation: float
-) -> Blended | None:
+) -> list[Pick] | None:
     """The ``k`` best by ``alpha · cosine + (1 − alpha) · bm25 / (bm25 + saturation)``; ``None`` if there are fewer."""
     dense, lexical = found["dense"], found["lexical"]
     if not len(dense.refs) or not len(lexical.refs):
         return None
-    known = _contenders(snapshot, dense, lexical, options, saturation)
+    known = _contenders(snapshot, question, dense, lexical, options, saturation)
     if known is None:
         return None
-    _complete(snapshot, question, known, lexical.exhausted)
-    alpha, beta = float(options.alpha), 1.0 - float(options.alpha)
-    shares = {"dense": alpha * known.cosines, "lexical": beta * known.bm25 / (known.bm25 + saturation)}
-    scores = shares["dense"] + shares["lexical"]
-    best = _best(scores, known, options)
-    candidates = Candidates(
-        known.refs[best],
-        {
-            "dense": Channel(known.dense_ranks[best], known.cosines[best], dense.exhausted, True),
-            "lexical": Channel(known.lexical_ranks[best], known.bm25[best], lexical.exhausted, True),
-        },
-        scores[best],
-        {name: share[best] for name, share in shares.items()},
-    )
-    return Blended(candidates, known.groups[best])
+    known.sort()
+    best = _first_of_each(known, options.k) if options.per_artifact else known[: options.k]
+    return [
+        Pick(
+            ref,
+            -negated,
+            {
+                "dense": {"rank": dense_rank or None, "score": cosine},
+                "lexical": {"rank": lexical_rank or None, "score": bm25},
+            },
+            {"dense": options.alpha * cosine, "lexical": (1.0 - options.alpha) * bm25 / (bm25 + saturation)}
+            if options.explain
+            else {},
+            {},
+        )
+        for negated, ref, _, dense_rank, cosine, lexical_rank, bm25 in best
+    ]
 
 
 def _contenders(
-    snapshot: Snapshot, dense: Found, lexical: Found, options: SearchOptions, saturation: float
-) -> _Contenders | None:
-    alpha, beta = float(options.alpha), 1.0 - float(options.alpha)
-    cosines, bm25 = dense.scores.astype(np.float64), lexical.scores.astype(np.float64)
-    places = _places_in(lexical.refs, dense.refs)
-    seen = places >= 0
-    words = np.where(seen, bm25[places], 0.0)
-    lowest = alpha * cosines + beta * words / (words + saturation)
-    groups = snapshot.grouping(dense.refs)[0]
-    bar = _kth_best(lowest, groups if options.per_artifact else None, options.k)
+    snapshot: Snapshot, question: Question, dense: Found, lexical: Found, options: SearchOptions, saturation: float
+) -> list[_Contender] | None:
+    """Those that may be among the best, with their scores."""
+    alpha, k = float(options.alpha), options.k
+    beta = 1.0 - alpha
+    refs, cosines = dense.refs.tolist(), dense.scores.tolist()
+    word_refs, bm25 = lexical.refs.tolist(), lexical.scores.tolist()
+    shares = [beta * score / (score + saturation) for score in bm25]
+    groups = snapshot.grouping(dense.refs)[0].tolist() if options.per_artifact else refs
+    place_of = dict(zip(word_refs, range(len(bm25)), strict=True))
+    places = [place_of.get(ref) for ref in refs]
+    lowest = [
+        alpha * cosine if place is None else alpha * cosine + shares[place]
+        for cosine, place in zip(cosines, places, strict=True)
+    ]
+    bar = _kth_best(lowest, groups, k)
     if bar is None:
         return None
-    unseen = 0.0 if lexical.exhausted else beta * bm25[-1] / (bm25[-1] + saturation)
-    kept = np.flatnonzero((lowest >= bar) | (~seen & (lowest + unseen >= bar)))
     # The lists are in order: those that only words found and that can reach the bar come first.
-    reach = int(np.count_nonzero(beta * bm25 / (bm25 + saturation) + alpha * cosines[-1] >= bar))
-    alone = np.ones(reach, np.bool_)
-    alone[places[seen & (places < reach)]] = False
-    far = np.flatnonzero(alone)
-    none = np.zeros(len(far))
-    return _Contenders(
-        np.concatenate([dense.refs[kept], lexical.refs[far]]),
-        np.concatenate([groups[kept], np.full(len(far), -1)]),
-        np.concatenate([cosines[kept], none]),
-        np.concatenate([words[kept], bm25[far]]),
-        np.concatenate([kept + 1, none.astype(np.int64)]),
-        np.concatenate([places[kept] + 1, far + 1]),
-    )
+    reach = bisect_right(shares, alpha * cosines[-1] - bar, key=neg)
+    near = set(refs)
+    far = [ref for ref in word_refs[:reach] if ref not in near]
+    known: list[_Contender] = []
+    if far:
+        for ref, group, cosine in _looked_up(snapshot, question, far, options):
+            place = place_of[ref]
+            known.append((-alpha * cosine - shares[place], ref, group, 0, cosine, place + 1, bm25[place]))
+    unseen = 0.0 if lexical.exhausted else shares[-1]
+    wordless = [at for at, place in enumerate(places) if place is None and lowest[at] + unseen >= bar]
+    if wordless and known:
+        # What the others turned out to score may be out of reach.
+        bar = _kth_best(lowest + [-one[0] for one in known], groups + [one[2] for one in known], k) or bar
+        wordless = [at for at in wordless if lowest[at] + unseen >= bar]
+    for at, place in enumerate(places):
+        if place is not None and lowest[at] >= bar:
+            known.append((-lowest[at], refs[at], groups[at], at + 1, cosines[at], place + 1, bm25[place]))
+    words = [0.0] * len(wordless)
+    if wordless and not lexical.exhausted:
+        words = lexical_scores(snapshot, question, dense.refs[wordless]).tolist()
+    for at, score in zip(wordless, words, strict=True):
+        blended = lowest[at] + beta * score / (score + saturation)
+        known.append((-blended, refs[at], groups[at], at + 1, cosines[at], 0, score))
+    return known
 
 
-def _places_in(refs: Integers, wanted: Integers) -> Integers:
-    """Where each of ``wanted`` stands among ``refs``, or -1."""
-    order = np.argsort(refs)
-    at = np.minimum(np.searchsorted(refs, wanted, sorter=order), len(refs) - 1)
-    places = order[at]
-    return np.where(refs[places] == wanted, places, -1)
+def _looked_up(
+    snapshot: Snapshot, question: Question, refs: list[int], options: SearchOptions
+) -> Iterable[tuple[int, int, float]]:
+    """The artifact and the cosine of each of the records."""
+    assert question.vector is not None, "the dense channel was asked"
+    numbers = np.array(refs)
+    cosines: list[float] = snapshot.dense_scores(question.vector, numbers).tolist()
+    groups = snapshot.grouping(numbers)[0].tolist() if options.per_artifact else refs
+    return zip(refs, groups, cosines, strict=True)
 
 
-def _complete(snapshot: Snapshot, question: Question, known: _Contenders, words_exhausted: bool) -> None:
-    """Look up the cosines, artifacts and BM25 scores that are not known yet."""
-    far = np.flatnonzero(known.dense_ranks == 0)
-    if len(far) and question.vector is not None:
-        known.cosines[far] = snapshot.dense_scores(question.vector, known.refs[far])
-        known.groups[far] = snapshot.grouping(known.refs[far])[0]
-    if words_exhausted:
-        return
-    wordless = np.flatnonzero(known.lexical_ranks == 0)
-    if len(wordless):
-        known.bm25[wordless] = lexical_scores(snapshot, question, known.refs[wordless])
-
-
-def _best(scores: Floats, known: _Contenders, options: SearchOptions) -> Integers:
-    """The places of the ``k`` best, of each artifact the best only if they are to be collapsed; ties by number."""
-    order = np.lexsort((known.refs, -scores))
-    if not options.per_artifact:
-        return order[: options.k]
-    first: dict[int, int] = {}
-    for place, group in zip(order.tolist(), known.groups[order].tolist(), strict=True):
-        if group not in first:
-            first[group] = place
-            if len(first) == options.k:
+def _first_of_each(ordered: Iterable[_Contender], k: int) -> list[_Contender]:
+    """The best ``k``, of each artifact the first only."""
+    first: dict[int, _Contender] = {}
+    for one in ordered:
+        if one[2] not in first:
+            first[one[2]] = one
+            if len(first) == k:
                 break
-    return np.fromiter(first.values(), np.int64, len(first))
+    return list(first.values())
 
 
-def _kth_best(scores: Floats, groups: Integers | None, k: int) -> float | None:
-    """The score that ``k`` different groups reach."""
-    if groups is not None and len(set(groups.tolist())) < len(scores):
+def _kth_best(scores: list[float], groups: list[int], k: int) -> float | None:
+    """The score that ``k`` different groups reach; ``None`` if there are fewer."""
+    if len(set(groups)) < len(groups):
         best: dict[int, float] = {}
-        for score, group in zip(scores.tolist(), groups.tolist(), strict=True):
+        for score, group in zip(scores, groups, strict=True):
             if score > best.get(group, float("-inf")):
                 best[group] = score
-        scores = np.array(list(best.values()))
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else None
+        scores = list(best.values())
+    return sorted(scores, reverse=True)[k - 1] if len(scores) >= k else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from ir.protocols import Refs, Scores
 
-__all__ = ["Candidates", "Channel", "Found", "union"]
+__all__ = ["Candidates", "Channel", "Found", "Pick", "union"]
 
 
 class Found(NamedTuple):
@@ -21,6 +22,20 @@ class Found(NamedTuple):
     refs: Refs
     scores: Scores
     exhausted: bool
+
+
+class Pick(NamedTuple):
+    """A record that was chosen, its score, and where that comes from.
+
+    ``channels`` has each channel's ``rank`` (``None`` if it did not return the record) and raw ``score``, ``shares``
+    what each added to the fused score if somebody asked, ``boosts`` what changed that afterwards.
+    """
+
+    ref: int
+    score: float
+    channels: dict[str, dict[str, Any]]
+    shares: Mapping[str, float]
+    boosts: Mapping[str, float]
 
 
 @dataclass
@@ -53,6 +68,27 @@ class Candidates:
     def exhausted(self) -> bool:
         """Whether no channel has more to give."""
         return all(channel.exhausted for channel in self.channels.values())
+
+    def picked(self, places: Sequence[int], boosts: Mapping[int, Mapping[str, float]]) -> list[Pick]:
+        """The candidates at those places, as values."""
+        channels: list[dict[str, dict[str, Any]]] = [{} for _ in places]
+        at = np.array(places, dtype=np.int64)
+        for name, channel in self.channels.items():
+            ranks, scores = channel.ranks[at].tolist(), channel.scores[at].tolist()
+            for found, rank, score in zip(channels, ranks, scores, strict=True):
+                if rank or channel.completed:
+                    found[name] = {"rank": rank or None, "score": score}
+        refs, totals = self.refs[at].tolist(), self.scores[at].tolist()
+        return [
+            Pick(
+                ref,
+                total,
+                found,
+                {name: float(share[place]) for name, share in self.shares.items()},
+                boosts.get(place, {}),
+            )
+            for place, ref, total, found in zip(places, refs, totals, channels, strict=True)
+        ]
 
     def order(self) -> NDArray[np.int64]:
         """Positions best first; ties by ref, so that the same search gives the same list."""

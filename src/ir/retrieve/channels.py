@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
             f"The query's vector has {len(vector)} dimensions, the index has {dim}.",
             remedy="Open the corpus with the embedder that built it, rebuild it, or search with mode='lexical'.",
         )
-    length = float(np.sqrt(np.dot(vector, vector)))
+    length = sqrt(np.dot(vector, vector))
     return vector / np.float32(length) if length > 0 else vector
 
 

@@ -30,7 +30,7 @@ def fed_back(
     first = replace(options, k=BEST, fetch_k=None, per_artifact=True, rerank=None, graph_boost=None, feedback=0.0)
     ranked = rank(snapshot, question, first, saturation)
     vectors = []
-    for row in snapshot.rows(ranked.candidates.refs[np.array(ranked.picks, dtype=np.int64)]):
+    for row in snapshot.rows(ranked.refs):
         try:
             vectors.append(_unit(np.asarray(store.get_record(row.id).vector, dtype=np.float32)))
         except KeyError:
@@ -41,12 +41,12 @@ def fed_back(
     return replace(question, vector=moved, asked=question.vector)
 
 
-def undo_feedback(snapshot: Snapshot, ranked: Ranked, places: NDArray[np.int64]) -> None:
-    """Let the dense scores of ``places`` be those of the query itself: floors were calibrated on them."""
-    channel = ranked.candidates.channels["dense"]
+def undo_feedback(snapshot: Snapshot, ranked: Ranked) -> None:
+    """Let the dense scores be those of the query itself: floors were calibrated on them."""
     assert ranked.question.asked is not None, "only a question that was moved is undone"
-    channel.scores = channel.scores.copy()
-    channel.scores[places] = snapshot.dense_scores(ranked.question.asked, ranked.candidates.refs[places])
+    cosines = snapshot.dense_scores(ranked.question.asked, ranked.refs).tolist()
+    for pick, cosine in zip(ranked.picks, cosines, strict=True):
+        pick.channels["dense"]["score"] = cosine
 
 
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -28,8 +28,10 @@ def fuse(candidates: Candidates, options: SearchOptions, saturation: float) -> N
     channels = candidates.channels
     if len(channels) == 1:
         ((name, only),) = channels.items()
-        candidates.shares = {name: only.scores.astype(np.float64)}
-    elif options.fusion == "rrf":
+        candidates.scores = only.scores.astype(np.float64)
+        candidates.shares = {name: candidates.scores}
+        return
+    if options.fusion == "rrf":
         candidates.shares = {name: _reciprocal(channel, options.rrf_k) for name, channel in channels.items()}
     elif options.fusion == "blend":
         candidates.shares = _blend(channels, options.alpha, saturation)

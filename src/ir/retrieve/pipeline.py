@@ -7,15 +7,13 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput
 from ir.options import DFLT_ALPHA, DFLT_FUSION, DFLT_RRF_K, CorpusDefault, SearchOptions, choice
 from ir.protocols import Snapshot
-from ir.retrieve.channels import Question, as_queries, complete, embed_query
-from ir.retrieve.explain import channel_scores, explanation
+from ir.retrieve.channels import Question, as_queries, embed_query
+from ir.retrieve.explain import explanation
 from ir.retrieve.feedback import fed_back, undo_feedback
 from ir.retrieve.fusion import DFLT_SATURATION
 from ir.retrieve.names import opened
@@ -126,24 +124,19 @@ class _Session:
         return embed_query(self.corpus.embedder, text, self.snapshot.dim)
 
     def _hits_of(self, ranked: Ranked) -> list[SearchHit]:
-        places = np.array(ranked.picks, dtype=np.int64)
-        for name in ranked.candidates.channels:
-            complete(self.snapshot, ranked.question, ranked.candidates, name, places)
         if ranked.question.asked is not None:
-            undo_feedback(self.snapshot, ranked, places)
-        rows = self.snapshot.rows(ranked.candidates.refs[places])
-        scores = ranked.candidates.scores[places].tolist()
-        channels = channel_scores(ranked, ranked.picks)
-        explain = self.options.explain
+            undo_feedback(self.snapshot, ranked)
+        rows = self.snapshot.rows(ranked.refs)
+        name, explain = self.corpus.name, self.options.explain
         return [
             SearchHit.of_row(
                 row,
-                score,
-                self.corpus.name,
-                by_channel,
-                explanation(ranked, place, row, self.analyzer, self.options) if explain else None,
+                pick.score,
+                name,
+                pick.channels,
+                explanation(ranked.question, pick, row, self.analyzer, self.options) if explain else None,
             )
-            for place, row, score, by_channel in zip(ranked.picks, rows, scores, channels, strict=True)
+            for pick, row in zip(ranked.picks, rows, strict=True)
         ]
 
     def _merge(self, runs: list[Ranked]) -> list[SearchHit]:
@@ -158,7 +151,7 @@ class _Session:
         return sorted(best.values(), key=lambda hit: -hit.score)[: self.options.k]
 
     def _report(self, runs: list[Ranked]) -> None:
-        self.meta["channels"] = list(runs[0].candidates.channels)
+        self.meta["channels"] = list(runs[0].channels)
         for ranked in runs:
             if ranked.rerank_report is not None:
                 self.meta["rerank"] = ranked.rerank_report

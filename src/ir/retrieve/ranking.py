@@ -11,7 +11,7 @@ from ir.base import Row, SearchHit
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.blend import blend
-from ir.retrieve.candidates import Candidates, union
+from ir.retrieve.candidates import Candidates, Found, Pick, union
 from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from ir.protocols import Refs
 
     Positions = NDArray[np.int64]
 
@@ -30,7 +32,22 @@ DEEPENING = 4
 
 @dataclass
 class Ranked:
-    """The candidates of one question and which of them were picked, best first."""
+    """What one question found, best first, and what became of its second stage."""
+
+    question: Question
+    picks: list[Pick]
+    channels: Sequence[str]
+    degraded: Sequence[str] = ()
+    rerank_report: dict[str, Any] | None = None
+
+    @property
+    def refs(self) -> Refs:
+        return np.array([pick.ref for pick in self.picks], dtype=np.int64)
+
+
+@dataclass
+class _Fused:
+    """The candidates of one question, and the places of those that were picked, best first."""
 
     question: Question
     candidates: Candidates
@@ -41,40 +58,45 @@ class Ranked:
     degraded: list[str] = field(default_factory=list)
     rerank_report: dict[str, Any] | None = None
 
-    def group(self, pick: int) -> int:
-        return int(self.groups[pick])
+    def group(self, place: int) -> int:
+        return int(self.groups[place])
 
 
 def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float) -> Ranked:
     """Look as deep as it takes to find ``k`` results, or to know that there are no more."""
     depth = min(initial_depth(options), max(len(snapshot), 1))
     while True:
-        ranked = _found(snapshot, question, options, saturation, depth)
-        if len(ranked.picks) >= options.k or ranked.candidates.exhausted or depth >= len(snapshot):
+        found = run_channels(snapshot, question, options, depth)
+        if len(found) > 1 and options.fusion == "blend" and not _reordered(options):
+            best = blend(snapshot, question, found, options, saturation)
+            if best is not None:
+                return Ranked(question, best, tuple(found))
+        fused = _fused(snapshot, question, found, options, saturation)
+        if len(fused.picks) >= options.k or fused.candidates.exhausted or depth >= len(snapshot):
             break
         depth = min(depth * DEEPENING, len(snapshot))
     if options.graph_boost is not None or options.rerank is not None:
-        _second_stage(snapshot, ranked, ranked.candidates.order(), options)
-    return ranked
+        _second_stage(snapshot, fused, fused.candidates.order(), options)
+    for name in fused.candidates.channels:
+        complete(snapshot, question, fused.candidates, name, np.array(fused.picks, dtype=np.int64))
+    picks = fused.candidates.picked(fused.picks, fused.boosts)
+    return Ranked(question, picks, tuple(found), fused.degraded, fused.rerank_report)
 
 
-def _found(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, depth: int) -> Ranked:
-    """The candidates at one depth, fused, and the best of them."""
-    found = run_channels(snapshot, question, options, depth)
-    if len(found) > 1 and options.fusion == "blend" and not _reordered(options):
-        blended = blend(snapshot, question, found, options, saturation)
-        if blended is not None:
-            return Ranked(question, blended.candidates, blended.groups, (), list(range(len(blended.groups))))
+def _fused(
+    snapshot: Snapshot, question: Question, found: dict[str, Found], options: SearchOptions, saturation: float
+) -> _Fused:
+    """What the channels found, fused, and the best of it."""
     candidates = union(found)
     if len(found) > 1 and options.fusion in NEEDS_COMPLETION:
         for name in candidates.channels:
             complete(snapshot, question, candidates, name)
     fuse(candidates, options, saturation)
     groups, kinds = snapshot.grouping(candidates.refs)
-    ranked = Ranked(question, candidates, groups, kinds, [])
-    _weigh(ranked, options)
-    ranked.picks = _pick(ranked, candidates.order(), options.k, options.per_artifact)
-    return ranked
+    fused = _Fused(question, candidates, groups, kinds, [])
+    _weigh(fused, options)
+    fused.picks = _pick(fused, candidates.order(), options.k, options.per_artifact)
+    return fused
 
 
 def _reordered(options: SearchOptions) -> bool:
@@ -82,22 +104,22 @@ def _reordered(options: SearchOptions) -> bool:
     return bool(options.surface_weights) or options.rerank is not None or options.graph_boost is not None
 
 
-def _weigh(ranked: Ranked, options: SearchOptions) -> None:
+def _weigh(fused: _Fused, options: SearchOptions) -> None:
     if not options.surface_weights:
         return
-    weights = np.array([options.surface_weights.get(kind, 1.0) for kind in ranked.kinds], dtype=np.float64)
-    ranked.candidates.scores = ranked.candidates.scores * weights
+    weights = np.array([options.surface_weights.get(kind, 1.0) for kind in fused.kinds], dtype=np.float64)
+    fused.candidates.scores = fused.candidates.scores * weights
     for place in np.flatnonzero(weights != 1.0):
-        ranked.boosts.setdefault(int(place), {})["surface_weight"] = float(weights[place])
+        fused.boosts.setdefault(int(place), {})["surface_weight"] = float(weights[place])
 
 
-def _pick(ranked: Ranked, order: Positions, k: int, per_artifact: bool) -> list[int]:
+def _pick(fused: _Fused, order: Positions, k: int, per_artifact: bool) -> list[int]:
     if not per_artifact:
         return [int(place) for place in order[:k]]
     seen: set[int] = set()
     picks: list[int] = []
     for place in order.tolist():
-        group = ranked.group(place)
+        group = fused.group(place)
         if group not in seen:
             seen.add(group)
             picks.append(place)
@@ -106,54 +128,54 @@ def _pick(ranked: Ranked, order: Positions, k: int, per_artifact: bool) -> list[
     return picks
 
 
-def _second_stage(snapshot: Snapshot, ranked: Ranked, order: Positions, options: SearchOptions) -> None:
+def _second_stage(snapshot: Snapshot, fused: _Fused, order: Positions, options: SearchOptions) -> None:
     """Boost and rerank the best ``fetch_k`` records, and the best of each picked artifact, then pick again."""
     first = [int(place) for place in order[: options.candidates]]
     held = set(first)
-    pool = np.array(first + [place for place in ranked.picks if place not in held], dtype=np.int64)
-    rows = snapshot.rows(ranked.candidates.refs[pool])
-    scores = ranked.candidates.scores[pool].astype(np.float64)
+    pool = np.array(first + [place for place in fused.picks if place not in held], dtype=np.int64)
+    rows = snapshot.rows(fused.candidates.refs[pool])
+    scores = fused.candidates.scores[pool].astype(np.float64)
     if options.graph_boost is not None:
-        scores = scores + _boosts(ranked, pool, rows, scores, options)
+        scores = scores + _boosts(fused, pool, rows, scores, options)
     if options.rerank is not None:
         from ir.retrieve.rerank import reranked_scores
 
-        texts = _rerank_texts(snapshot, ranked, pool, rows, options.rerank_text)
-        second = reranked_scores(options.rerank, ranked.question.text, rows, texts, scores, options.rerank_weight)
+        texts = _rerank_texts(fused, pool, rows, options.rerank_text)
+        second = reranked_scores(options.rerank, fused.question.text, rows, texts, scores, options.rerank_weight)
         if second is None:
-            ranked.degraded.append("reranker")
+            fused.degraded.append("reranker")
         else:
             scores = second.scores
-            ranked.rerank_report = second.report
+            fused.rerank_report = second.report
             for place, score in zip(pool.tolist(), scores.tolist(), strict=True):
-                ranked.boosts.setdefault(place, {})["rerank"] = score
-    ranked.candidates.scores = np.full(len(ranked.candidates), -np.inf)
-    ranked.candidates.scores[pool] = scores
-    order = pool[np.lexsort((ranked.candidates.refs[pool], -scores))]
-    ranked.picks = _pick(ranked, order, options.k, options.per_artifact)
+                fused.boosts.setdefault(place, {})["rerank"] = score
+    fused.candidates.scores = np.full(len(fused.candidates), -np.inf)
+    fused.candidates.scores[pool] = scores
+    order = pool[np.lexsort((fused.candidates.refs[pool], -scores))]
+    fused.picks = _pick(fused, order, options.k, options.per_artifact)
 
 
 def _boosts(
-    ranked: Ranked, pool: Positions, rows: Sequence[Row], scores: NDArray[np.float64], options: SearchOptions
+    fused: _Fused, pool: Positions, rows: Sequence[Row], scores: NDArray[np.float64], options: SearchOptions
 ) -> NDArray[np.float64]:
     added = np.zeros(len(pool))
     for index, (place, row) in enumerate(zip(pool.tolist(), rows, strict=True)):
         hit = SearchHit.of_row(row, float(scores[index]), None, {})
         added[index] = float(options.graph_boost(hit))
         if added[index]:
-            ranked.boosts.setdefault(place, {})["graph"] = float(added[index])
+            fused.boosts.setdefault(place, {})["graph"] = float(added[index])
     return added
 
 
-def _rerank_texts(snapshot: Snapshot, ranked: Ranked, pool: Positions, rows: Sequence[Row], what: str) -> list[str]:
+def _rerank_texts(fused: _Fused, pool: Positions, rows: Sequence[Row], what: str) -> list[str]:
     """What the reranker reads: each record's own text, or the text of all the artifact's records in the pool."""
     if what == "surface":
         return [row.text for row in rows]
     parts: dict[int, list[Row]] = {}
     for place, row in zip(pool.tolist(), rows, strict=True):
-        parts.setdefault(ranked.group(place), []).append(row)
+        parts.setdefault(fused.group(place), []).append(row)
     whole = {
         group: "\n".join(row.text for row in sorted(members, key=lambda row: row.surface_index))
         for group, members in parts.items()
     }
-    return [whole[ranked.group(place)] for place in pool.tolist()]
+    return [whole[fused.group(place)] for place in pool.tolist()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,19 +17,19 @@ import numpy as np
 
 from ir.analysis.counting import counted, stretches
 from ir.protocols import Ranking
-from ir.store.bm25 import DFLT_B, DFLT_K1, idf, rounded_lengths, term_weights
+from ir.store.bm25 import DFLT_B, DFLT_K1, rounded_lengths, term_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ir.analysis.words import Vocabulary
-    from ir.protocols import Refs, Scores, TermStats
+    from ir.protocols import Refs, Scores
 
     Hashes = NDArray[np.uint64]
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights"]
+__all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights", "hash_of"]
 
 #: A record that holds a term more often than this counts as holding it so often: its score is at its limit by then.
 _MOST_COUNTED = 65_535
@@ -79,21 +80,26 @@ class ForwardWriter:
             self._vocabulary, self._hashes = vocabulary, np.empty(0, np.uint64)
         new = vocabulary.terms[len(self._hashes) :]
         if new:
-            self._hashes = np.concatenate([self._hashes, np.array([_hash(term) for term in new], np.uint64)])
+            self._hashes = np.concatenate([self._hashes, np.array([hash_of(term) for term in new], np.uint64)])
         return self._hashes
 
 
 class Weights:
-    """The terms of a query by their hashes, ascending, with what one occurrence in a record would be worth at most."""
+    """The terms of a query by their hashes, with what one occurrence in a record would be worth at most."""
 
-    def __init__(self, terms: Mapping[str, float], stats: TermStats) -> None:
-        named = sorted(
-            (_hash(term), weight * idf(stats.documents, stats.frequencies[term])) for term, weight in terms.items()
-        )
-        self.hashes = np.array([name for name, _ in named], np.uint64)
-        self.values = np.array([value for _, value in named], np.float64)
-        self.by_hash = dict(named)
-        self.average = stats.average_length or 1.0
+    def __init__(self, named: Mapping[int, float], average_length: float) -> None:
+        self.by_hash = named
+        self.average = average_length or 1.0
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """Ascending."""
+        return np.array(sorted(self.by_hash), np.uint64)
+
+    @cached_property
+    def values(self) -> Floats:
+        """In the order of the hashes."""
+        return np.array([self.by_hash[name] for name in sorted(self.by_hash)], np.float64)
 
 
 class _Part:
@@ -245,7 +251,7 @@ def _mapped(path: Path, kind: type[np.generic], entries: int) -> NDArray[np.gene
     return np.asarray(np.memmap(path, dtype=kind, mode="r")) if entries else np.empty(0, kind)
 
 
-def _hash(term: str) -> int:
+def hash_of(term: str) -> int:
     """Two checksums of 32 bits; terms that share both are not to be expected in the life of a corpus."""
     data = term.encode("utf-8", "surrogatepass")
     return zlib.crc32(data) | zlib.crc32(data[::-1]) << 32

@@ -108,9 +108,9 @@ class LexicalReader:
 
     def _run(self, query: Any, limit: int) -> Ranking:
         hits = self._searcher.search(query, limit, count=False).hits
-        numbers = self._searcher.fast_field_values(_NUMBER, [address for _, address in hits])
-        refs = np.array(numbers, dtype=np.int64)
-        return Ranking(refs, np.array([score for score, _ in hits], dtype=np.float32))
+        scores, addresses = zip(*hits, strict=True) if hits else ((), ())
+        refs = np.array(self._searcher.fast_field_values(_NUMBER, list(addresses)), dtype=np.int64)
+        return Ranking(refs, np.array(scores, dtype=np.float32))
 
     def _words(self, terms: Mapping[str, float]) -> Any:
         parts = []

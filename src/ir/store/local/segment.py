@@ -164,6 +164,8 @@ class Segment:
             self._parameters[wanted, kept] = parameters
         found, near = self._refined.search(vector[None, :], kept, params=parameters)
         scores, positions = found[0], near[0]
+        if mask is None and positions[-1] >= 0:
+            return positions, scores
         passes = positions >= 0
         if mask is not None:
             passes[passes] = mask[positions[passes]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Row
@@ -24,10 +25,7 @@ _ROWS = (
     "SELECT r.number, r.id, a.id, r.kind, r.surface_index, r.text, r.metadata "
     "FROM records r JOIN artifacts a ON a.number = r.artifact WHERE r.number IN ({})"
 )
-#: What ``json.loads`` comes down to; ten of its calls are felt in a search.
-_parsed = json.JSONDecoder().raw_decode
-#: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale;
-#: metadata is kept as text, because hits are the caller's to change.
+#: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale.
 _REMEMBERED = 8192
 #: SQLite takes so many parameters at least.
 _MOST = 900
@@ -85,13 +83,29 @@ class LocalSnapshot:
             for start in range(0, len(missing), _MOST):
                 part = missing[start : start + _MOST]
                 for number, *row in self._connection.execute(_ROWS.format(",".join("?" * len(part))), part):
+                    row[-1] = _reader(row[-1])
                     held[number] = row
         kinds = self._view.kind_names
         out = []
         for number in numbers:
             record_id, artifact, kind, index, text, metadata = held[number]
-            out.append(Row(record_id, artifact, kinds[kind], index, text, _parsed(metadata)[0]))
+            out.append(Row(record_id, artifact, kinds[kind], index, text, metadata()))
         return out
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         return self._view.term_stats(terms)
+
+
+def _reader(metadata: str) -> Callable[[], dict[str, Any]]:
+    """What makes a record's metadata anew: a hit is the caller's to change."""
+    parsed: dict[str, Any] = json.loads(metadata)
+    inner = [value for value in parsed.values() if isinstance(value, (list, dict))]
+    if not inner:
+        return parsed.copy
+    if any(isinstance(value, dict) or any(isinstance(item, (list, dict)) for item in value) for value in inner):
+        return partial(json.loads, metadata)
+    return partial(_with_lists, parsed)
+
+
+def _with_lists(parsed: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value[:] if type(value) is list else value for key, value in parsed.items()}

@@ -14,9 +14,10 @@ import numpy as np
 
 from ir.filters import matches
 from ir.protocols import Ranking, TermStats, Where
+from ir.store.bm25 import idf
 from ir.store.local.files import is_intact
 from ir.store.local.filtering import FilterQuery, filter_query
-from ir.store.local.forward import Forward, NarrowedWords, Weights
+from ir.store.local.forward import Forward, NarrowedWords, Weights, hash_of
 from ir.store.local.generation import FORWARD, LEXICAL, Manifest
 from ir.store.local.lexical import LexicalReader
 from ir.store.local.segment import Narrowed, Segment, numbers_in
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Damaged", "View"]
 
 _REMEMBERED_FILTERS = 64
+#: So many terms of queries have their hash and their idf at hand.
+_REMEMBERED_TERMS = 10_000
 #: So many of them have their rows put side by side.
 _NARROWED_FILTERS = 4
 #: Up to so many records have their words put side by side.
@@ -79,6 +82,7 @@ class View:
             self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
         self.remembered_rows: dict[int, list[Any]] = {}
         self._passing: OrderedDict[Where, _Passing] = OrderedDict()
+        self._worth: dict[str, tuple[int, float]] = {}
         present = self._kinds if self._alive is None else self._kinds[self._alive]
         self.kinds_present = frozenset(self.kind_names[number] for number in _distinct(present))
 
@@ -105,11 +109,11 @@ class View:
                 found, near = segment.nearest(
                     vector, limit, None if mask is None else mask[start : start + segment.count]
                 )
+            if len(self.segments) == 1:
+                return Ranking(self._numbers[found], near)
             positions.append(found + start)
             scores.append(near)
             start += segment.count
-        if len(positions) == 1:
-            return Ranking(self._numbers[positions[0]], scores[0])
         merged = np.concatenate([*positions, np.empty(0, dtype=np.int64)])
         values = np.concatenate([*scores, np.empty(0, dtype=np.float32)])
         order = np.lexsort((merged, np.negative(values)))[:limit]
@@ -153,7 +157,20 @@ class View:
         return TermStats(documents, average, {term: self.lexical.frequency(term) for term in terms})
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
-        return Weights(terms, self.term_stats(terms))
+        worth = self._worth
+        new = [term for term in terms if term not in worth]
+        if new:
+            if len(worth) > _REMEMBERED_TERMS:
+                worth = self._worth = {}
+                new = list(terms)
+            stats = self.term_stats(new)
+            for term, frequency in stats.frequencies.items():
+                worth[term] = (hash_of(term), idf(stats.documents, frequency))
+        named = {}
+        for term, weight in terms.items():
+            name, value = worth[term]
+            named[name] = weight * value
+        return Weights(named, self.term_stats(()).average_length)
 
     def _narrowed_words(self, passing: _Passing, mask: Mask) -> NarrowedWords | None:
         """The words of the passing records by themselves, from the second time that a filter is asked."""
@@ -228,9 +245,12 @@ class View:
     # -- rows --------------------------------------------------------------------------------------------------
 
     def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
-        positions = np.searchsorted(self._numbers, refs)
-        kinds = self._kinds[positions].tolist()
-        return np.asarray(self._artifacts[positions]), [self.kind_names[kind] for kind in kinds]
+        positions = self._numbers.searchsorted(refs)
+        if len(self.kinds_present) == 1:
+            kinds = [*self.kinds_present] * len(refs)
+        else:
+            kinds = [self.kind_names[kind] for kind in self._kinds[positions].tolist()]
+        return self._artifacts[positions], kinds
 
 
 def _distinct(numbers: NDArray[np.int64]) -> list[int]:
