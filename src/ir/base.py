@@ -221,6 +221,8 @@ def json_clean(value: Any) -> Any:
         return value
     if kind is dict and all(type(key) is str for key in value):
         return {key: json_clean(item) for key, item in value.items()}
+    if kind is list:
+        return value[:] if {str, int, bool}.issuperset(map(type, value)) else [json_clean(item) for item in value]
     if isinstance(value, (str, int)):
         return str(value) if isinstance(value, str) else int(value)
     if isinstance(value, float):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from ir.analysis import LANGUAGES, Analyzer, analyzer_for, document_terms, query_terms
 from ir.analysis.analyzer import bounded
-from ir.analysis.split import ascii_pieces, pieces, run_pattern
+from ir.analysis.split import ascii_pieces, pieces, plain_words, run_pattern
 from ir.errors import InvalidInput
 
 
@@ -143,8 +144,44 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=True)
 
 
-@given(RUNS)
-def test_the_quick_splitter_follows_the_same_rules(word: str) -> None:
-    for run in run_pattern(word).findall(word):
-        careful = [bounded(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
-        assert ascii_pieces(run) == careful
+WORDS = st.lists(RUNS | st.from_regex(r"[!-~]{1,30}", fullmatch=True), max_size=8)
+
+
+@given(WORDS)
+def test_the_quick_splitter_follows_the_same_rules(words: list[str]) -> None:
+    careful = [
+        [
+            bounded(run[start:end].lower(), kind)
+            for run in run_pattern(word).findall(word)
+            for start, end, kind in pieces(run)
+        ]
+        for word in words
+    ]
+    assert ascii_pieces(words) == careful
+
+
+@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda word: not set(word) & set("\r\n")) | RUNS, max_size=8))
+def test_plain_words_are_told_together_as_they_are_one_by_one(words: list[str]) -> None:
+    def alone(word: str) -> str:
+        core = word.strip("(.)")
+        return core.lower() if re.fullmatch("[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+", core) else ""
+
+    assert plain_words(words, "(.)") == [alone(word) for word in words]
+
+
+def test_words_are_known_together_as_they_are_one_by_one() -> None:
+    texts = ["The getUserName() of e-mails", "", "of the", "naïve 日本語 C++", "x" * 300, "one"]
+    together, alone = Analyzer().vocabulary(), Analyzer()
+    found = [together.line(numbers).split() for numbers in together.of_texts(texts)]
+    assert found == [alone.terms(text) for text in texts]
+    assert [len(terms) for terms in found][1:3] == [0, 0]
+
+
+def test_words_that_fail_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    analyzer = Analyzer()
+    analyzer.terms("before")
+    monkeypatch.setattr(analyzer.vocabulary(), "_find", lambda words: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        analyzer.terms("before fresh words")
+    monkeypatch.undo()
+    assert analyzer.terms("before fresh words") == ["befor", "fresh", "word"]

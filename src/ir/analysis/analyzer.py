@@ -6,13 +6,20 @@ import hashlib
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ir.analysis.languages import LANGUAGES, Stems
-from ir.analysis.split import Kind, ascii_pieces, is_plain, pieces, run_pattern, without_hyphens
+from ir.analysis.split import Kind, ascii_pieces, pieces, plain_words, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
 
 __all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "query_terms"]
 
@@ -107,18 +114,16 @@ class _Words:
 
     def _terms(self, words: Sequence[str]) -> Iterator[list[str]]:
         """The terms of each word."""
-        plain = list(map(self._plain, words))
-        odd = {word: self._pieces(word) for word, core in zip(words, plain, strict=True) if not core}
-        whole, gram, stems = Kind.WHOLE, Kind.GRAM, self._stems
-        parts = [
-            text for found in odd.values() for text, kind in found if text and kind is not whole and kind is not gram
-        ]
-        stems.learn({*plain, *parts})
-        for word, core in zip(words, plain, strict=True):
+        plain = plain_words(words, _AROUND_WORDS) if self._identifiers else [""] * len(words)
+        odd = self._pieces([word for word, core in zip(words, plain, strict=True) if not core])
+        kept, stems = (Kind.WHOLE, Kind.GRAM), self._stems
+        stems.learn({*plain, *(text for found in odd for text, kind in found if kind not in kept)})
+        others = iter(odd)
+        for core in plain:
             if core:
                 yield [] if core in stems.stop_words else [stems[core]]
             else:
-                yield [term for text, kind in odd[word] if (term := self._term(text, kind))]
+                yield [term for text, kind in next(others) if (term := self._term(text, kind))]
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
@@ -128,23 +133,21 @@ class _Words:
                 found.append((start, end, term))
         return found
 
-    def _plain(self, word: str) -> str:
-        """The word inside, in lower case, if it is a plain one, as most are; else nothing."""
-        if self._identifiers and word.isascii():
-            core = word if word.isalnum() else word.strip(_AROUND_WORDS)
-            if is_plain(core) and len(core) <= LONGEST_TERM:
-                return core.lower()
-        return ""
+    def _pieces(self, words: Sequence[str]) -> list[list[tuple[str, Kind]]]:
+        """The pieces of each word, in lower case."""
+        quick = [word for word in words if self._identifiers and word.isascii() and len(word) <= LONGEST_TERM]
+        found = iter(ascii_pieces(quick))
+        return [
+            next(found)
+            if self._identifiers and word.isascii() and len(word) <= LONGEST_TERM
+            else self._careful_pieces(word)
+            for word in words
+        ]
 
-    def _pieces(self, word: str) -> list[tuple[str, Kind]]:
-        """The pieces of what stands between two spaces, in lower case."""
-        runs = run_pattern(word).findall(word)
-        if self._identifiers and word.isascii():
-            found = ascii_pieces(runs[0]) if len(runs) == 1 else [piece for run in runs for piece in ascii_pieces(run)]
-            return found if len(word) <= LONGEST_TERM else [bounded(text, kind) for text, kind in found]
+    def _careful_pieces(self, word: str) -> list[tuple[str, Kind]]:
         return [
             normalised(run[start:end], kind, fold=self._fold)
-            for run in runs
+            for run in run_pattern(word).findall(word)
             for start, end, kind in pieces(run, identifiers=self._identifiers)
         ]
 
@@ -192,18 +195,18 @@ def _made(language: str) -> Analyzer:
 def document_terms(analyzer: Analyzer, text: str, metadata: Mapping[str, Any]) -> list[str]:
     """The terms under which a surface is indexed: those of its headings, repeated for weight, then its own."""
     vocabulary, (numbers,) = document_numbers(analyzer, [(text, metadata)])
-    return [vocabulary.terms[number] for number in numbers]
+    return [vocabulary.terms[number] for number in numbers.tolist()]
 
 
 def document_numbers(
     analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]
-) -> tuple[Vocabulary, list[list[int]]]:
+) -> tuple[Vocabulary, list[Integers]]:
     """:func:`document_terms` of many surfaces, given as text and metadata, as numbers in a vocabulary."""
     vocabulary = analyzer.vocabulary()
     numbers = vocabulary.of_texts([text for text, _ in surfaces])
     headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
     for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
-        numbers[at] = found * HEADING_WEIGHT + numbers[at]
+        numbers[at] = np.concatenate([*[found] * HEADING_WEIGHT, numbers[at]])
     return vocabulary, numbers
 
 

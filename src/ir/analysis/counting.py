@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Counted", "counted", "stretches"]
+__all__ = ["Column", "Counted", "counted", "stretches"]
 
 
 class Counted(NamedTuple):
@@ -28,17 +27,16 @@ class Counted(NamedTuple):
     lengths: Integers
 
 
-def counted(numbered: Iterable[Iterable[int]]) -> Counted:
+def counted(numbered: Sequence[Integers]) -> Counted:
     """Count the terms of texts, each given as the numbers of its terms.
 
-    >>> counted([[7, 5, 7], [], [5]])._asdict()
+    >>> counted([np.array([7, 5, 7]), np.array([], int), np.array([5])])._asdict()
     {'texts': array([0, 0, 2]), 'terms': array([5, 7, 5]), 'counts': array([1, 2, 1]), 'lengths': array([3, 0, 1])}
     """
-    lists = list(map(list, numbered))
-    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    flat = np.fromiter(chain.from_iterable(lists), np.int64, int(lengths.sum()))
+    lengths = np.array([len(numbers) for numbers in numbered], np.int64)
+    flat = np.concatenate([*numbered, np.empty(0, np.int64)])
     width = int(flat.max(initial=0)) + 1
-    pairs = np.repeat(np.arange(0, len(lists) * width, width), lengths) + flat
+    pairs = np.repeat(np.arange(0, len(numbered) * width, width), lengths) + flat
     pairs.sort()
     firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
     counts = np.diff(firsts, append=len(pairs))
@@ -56,3 +54,24 @@ def stretches(starts: Integers, sizes: Integers) -> Integers:
     places = np.repeat(starts - before, sizes)
     places += np.arange(len(places))
     return places
+
+
+class Column:
+    """An array that can be appended to without being copied each time."""
+
+    def __init__(self, kind: type[np.generic], values: Sequence[int] = ()) -> None:
+        self._room = np.array(values, kind)
+        self._used = len(values)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        return self._room[: self._used]
+
+    def append(self, values: NDArray[Any]) -> None:
+        used = self._used + len(values)
+        if used > len(self._room):
+            room = np.empty(max(used, 2 * len(self._room)), self._room.dtype)
+            room[: self._used] = self.values
+            self._room = room
+        self._room[self._used : used] = values
+        self._used = used

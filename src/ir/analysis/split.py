@@ -8,13 +8,13 @@ analyzer, so this file may be careful rather than fast; only the two run pattern
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Kind", "Piece", "ascii_pieces", "is_plain", "pieces", "run_pattern", "without_hyphens"]
+__all__ = ["Kind", "Piece", "ascii_pieces", "pieces", "plain_words", "run_pattern", "without_hyphens"]
 
 
 class Kind(Enum):
@@ -59,8 +59,11 @@ _UNSPACED = (
 )
 _SEGMENT = re.compile(rf"[^{_CONNECTORS}+#]+")
 _HYPHEN = re.compile(rf"[{re.escape(_HYPHENS)}]")
-_plain = re.compile(r"[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+").fullmatch
+_PLAIN_LINE = re.compile(r"^(?:[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+)$", re.MULTILINE)
+_LONGEST_PLAIN = 200
 _CASED = re.compile(r"[0-9]+|[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_CASED_OR_LINE = re.compile(rf"{_CASED.pattern}|\n")
+_ASCII_RUN_OR_LINE = re.compile(rf"{_ASCII_RUN.pattern}|\n", re.ASCII)
 _BORDER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 #: Endings after an apostrophe that say nothing about the topic.
@@ -83,9 +86,11 @@ def _large(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def is_plain(run: str) -> bool:
-    """Whether a run is one plain ASCII word or number, as most are."""
-    return _plain(run) is not None
+@cache
+def _signs_around(signs: str) -> re.Pattern[str]:
+    """The given signs at the beginning and at the end of a line."""
+    some = f"[{re.escape(signs)}]+"
+    return re.compile(f"^{some}|{some}$", re.MULTILINE)
 
 
 def without_hyphens(text: str) -> str:
@@ -110,17 +115,52 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     return found
 
 
-def ascii_pieces(run: str) -> list[tuple[str, Kind]]:
-    """What :func:`pieces` gives for an ASCII run, as texts in lower case, compounds as one word; quicker.
+def plain_words(words: Sequence[str], around: str) -> list[str]:
+    """For each word the plain ASCII word or number, in lower case, that it is but for signs around it; else nothing.
 
-    >>> [text for text, kind in ascii_pieces("getUserName")]
-    ['getusername', 'get', 'user', 'name']
+    >>> plain_words(["(Trees),", "getUserName", "42", "--"], "(),-")
+    ['trees', '', '42', '']
     """
+    if not words:
+        return []
+    bare = _signs_around(around).sub("", "\n".join(words))
+    # Plain ones are emptied, so that the others stand out.
+    return [
+        "" if other or len(core) > _LONGEST_PLAIN else core
+        for core, other in zip(bare.lower().split("\n"), _PLAIN_LINE.sub("", bare).split("\n"), strict=True)
+    ]
+
+
+def ascii_pieces(words: Sequence[str]) -> list[list[tuple[str, Kind]]]:
+    """For each ASCII word what :func:`pieces` gives for its runs, as texts in lower case, compounds as one word.
+
+    >>> [[text for text, kind in found] for found in ascii_pieces(["getUserName()", "a/b"])]
+    [['getusername', 'get', 'user', 'name'], ['a', 'b']]
+    """
+    runs = _by_line(_ASCII_RUN_OR_LINE, words)
+    cores = [run.rstrip("_.-") for found in runs for run in found]
+    parts = iter(_by_line(_CASED_OR_LINE, cores))
+    return [[piece for run in found for piece in _run_pieces(run, next(parts))] for found in runs]
+
+
+def _by_line(pattern: re.Pattern[str], lines: Sequence[str]) -> list[list[str]]:
+    """The matches in each of the lines; the pattern also matches the ends of lines."""
+    found: list[str] = []
+    out = [found] if lines else []
+    for match in pattern.findall("\n".join(lines)):
+        if match == "\n":
+            found = []
+            out.append(found)
+        else:
+            found.append(match)
+    return out
+
+
+def _run_pieces(run: str, parts: list[str]) -> list[tuple[str, Kind]]:
     core = run.rstrip("_.-")
     if "'" in core or not core[-1:].isalnum():
         found = [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
         return [(without_hyphens(text) if kind is Kind.COMPOUND else text, kind) for text, kind in found]
-    parts = _CASED.findall(core)
     lower = core.lower()
     if len(parts) == 1 and len(parts[0]) == len(core):
         return [(lower, Kind.WORD)]

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ir.analysis.counting import Column, stretches
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
 
 __all__ = ["Vocabulary", "words_of"]
 
@@ -30,90 +41,123 @@ def words_of(text: str) -> list[str]:
     return text.split()
 
 
-class Vocabulary(dict[str, list[int]]):
-    """The words met so far, each with the numbers of its terms; ``terms`` has those by number.
+class Vocabulary(dict[str, int]):
+    """The words met so far, numbered, and which terms each of them gives; ``terms`` has those by number.
 
     ``find`` gives the terms of words, many at a time.
     """
 
-    def __init__(self, find: Callable[[Sequence[str]], Iterable[list[str]]]) -> None:
+    def __init__(self, find: Callable[[Sequence[str]], Iterable[Sequence[str]]]) -> None:
         super().__init__()
-        self.terms: list[str] = []
         self._find = find
-        self._numbers: dict[str, int] = {}
+        self._numbers = _Numbers()
         self._lock = threading.Lock()
-        self._new: list[tuple[str, list[int]]] = []
-        self._latest: dict[str, list[int]] = {}
+        # The numbers of the terms of all words, one after the other, and where those of each word begin.
+        self._given = Column(np.int64)
+        self._starts = Column(np.int64, [0])
+        self._new: list[str] = []
+        self._latest: dict[str, Integers] = {}
         self._latest_size = 0
+
+    @property
+    def terms(self) -> list[str]:
+        return self._numbers.names
 
     @property
     def full(self) -> bool:
         """Whether more words were met than most languages have: time for a new one."""
-        return len(self) > MOST_REMEMBERED
+        return len(self._starts.values) > MOST_REMEMBERED
 
-    def of_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """The numbers of the terms of each text, in their order. The lists are not the caller's to change."""
-        out: list[list[int]] = []
+    def of_texts(self, texts: Sequence[str]) -> list[Integers]:
+        """The numbers of the terms of each text, in their order. The arrays are not the caller's to change."""
+        out: list[Integers] = []
         for start in range(0, len(texts), _AT_ONCE):
             out += self._of_some(texts[start : start + _AT_ONCE])
         return out
 
-    def of_words(self, words: Iterable[str]) -> list[str]:
+    def of_words(self, words: Sequence[str]) -> list[str]:
         """The terms of all those words, one after the other."""
         (found,) = self._found([words])
-        return [self.terms[number] for number in found]
+        return list(_picked(self.terms, found.tolist()))
 
-    def _of_some(self, texts: Sequence[str]) -> list[list[int]]:
+    def line(self, numbers: Integers) -> str:
+        """The terms with those numbers, with spaces between them."""
+        return " ".join(_picked(self.terms, numbers.tolist()))
+
+    def _of_some(self, texts: Sequence[str]) -> list[Integers]:
         # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
         held = list(map(self._latest.get, texts))
         new = [text for text, numbers in zip(texts, held, strict=True) if numbers is None]
         if not new:
             return held  # type: ignore[return-value]
-        found = self._found(map(words_of, new))
+        found = self._found([words_of(text) for text in new])
         self._remember(new, found)
         if len(new) == len(texts):
             return found
         rest = iter(found)
         return [next(rest) if numbers is None else numbers for numbers in held]
 
-    def _remember(self, texts: Sequence[str], found: Sequence[list[int]]) -> None:
-        self._latest_size += sum(map(len, found))
-        if self._latest_size > _MOST_LATEST:
-            self._latest, self._latest_size = {}, sum(map(len, found))
-        if self._latest_size <= _MOST_LATEST:
+    def _remember(self, texts: Sequence[str], found: Sequence[Integers]) -> None:
+        size = sum(map(len, found))
+        if self._latest_size + size > _MOST_LATEST:
+            self._latest, self._latest_size = {}, 0
+        if size <= _MOST_LATEST:
             self._latest.update(zip(texts, found, strict=True))
+            self._latest_size += size
 
-    def _found(self, texts: Iterable[Iterable[str]]) -> list[list[int]]:
+    def _found(self, texts: Sequence[Sequence[str]]) -> list[Integers]:
         """The numbers of the terms of texts that are given as words."""
-        # A new word gets an empty list, which is filled when all were seen; nobody may look meanwhile.
+        words: list[int] = []
+        # A new word gets its number at once, and its terms when all were seen; nobody may look meanwhile.
         with self._lock:
             try:
-                given = [list(map(self.__getitem__, words)) for words in texts]
+                for text in texts:
+                    words += _picked(self, text)
                 self._fill()
             except BaseException:
-                for word, _ in self._new:
+                for word in self._new:
                     self.pop(word, None)
                 self._new = []
                 raise
-        return [list(chain.from_iterable(lists)) for lists in given]
+            places = np.array(words, np.int64)
+            starts = self._starts.values[places]
+            sizes = self._starts.values[places + 1] - starts
+            flat = self._given.values[stretches(starts, sizes)]
+        ends = np.concatenate([[0], np.cumsum(sizes)])[np.cumsum([0, *map(len, texts)])].tolist()
+        return [flat[start:end] for start, end in pairwise(ends)]
 
-    def __missing__(self, word: str) -> list[int]:
-        given: list[int] = []
+    def __missing__(self, word: str) -> int:
+        number = len(self._starts.values) - 1 + len(self._new)
         if len(word) <= LONGEST_REMEMBERED:
-            self[word] = given
-        self._new.append((word, given))
-        return given
+            self[word] = number
+        self._new.append(word)
+        return number
 
     def _fill(self) -> None:
         if not self._new:
             return
-        known, names = self._numbers, self.terms
-        found = self._find([word for word, _ in self._new])
-        for (_, given), terms in zip(self._new, found, strict=True):
-            for term in terms:
-                number = known.get(term)
-                if number is None:
-                    number = known[term] = len(names)
-                    names.append(term)
-                given.append(number)
+        found = list(self._find(self._new))
+        numbers = _picked(self._numbers, list(chain.from_iterable(found)))
+        self._given.append(np.array(numbers, np.int64))
+        self._starts.append(self._starts.values[-1] + np.cumsum([len(terms) for terms in found]))
         self._new = []
+
+
+class _Numbers(dict[str, int]):
+    """Numbers for names, given out on first sight; ``names`` has those by number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self.names)
+        self.names.append(name)
+        return number
+
+
+def _picked(held: Any, keys: Sequence[Any]) -> Sequence[Any]:
+    """What is held under each of the keys; no quicker way to ask for many is known."""
+    if len(keys) > 1:
+        return itemgetter(*keys)(held)  # type: ignore[no-any-return]
+    return [held[key] for key in keys]

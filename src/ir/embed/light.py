@@ -11,12 +11,12 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ir.analysis import analyzer_for
-from ir.analysis.counting import counted, stretches
+from ir.analysis.counting import Column, counted, stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,9 +91,9 @@ class _TermVectors:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._places = np.empty(0, np.int64)  # by the number of a term: which vector is its own, or -1
-        self._starts = _Column(np.int64, [0])
-        self._buckets = _Column(np.int64)
-        self._weights = _Column(np.float64)
+        self._starts = Column(np.int64, [0])
+        self._buckets = Column(np.int64)
+        self._weights = Column(np.float64)
 
     def summed(self, rows: Integers, terms: Integers, factors: Floats, count: int) -> Floats:
         """The sum, in each of ``count`` rows, of the vectors of its terms, each times its factor."""
@@ -135,27 +135,6 @@ class _TermVectors:
         self._buckets.append((every % np.uint64(DIM)).astype(np.int64))
         self._weights.append(signs * np.concatenate([np.ones(len(terms)), gram_weights])[order])
         self._starts.append(self._starts.values[-1] + np.cumsum(sizes + 1))
-
-
-class _Column:
-    """An array that can be appended to without being copied each time."""
-
-    def __init__(self, kind: type[np.generic], values: Sequence[int] = ()) -> None:
-        self._room = np.array(values, kind)
-        self._used = len(values)
-
-    @property
-    def values(self) -> NDArray[Any]:
-        return self._room[: self._used]
-
-    def append(self, values: NDArray[Any]) -> None:
-        used = self._used + len(values)
-        if used > len(self._room):
-            room = np.empty(max(used, 2 * len(self._room)), self._room.dtype)
-            room[: self._used] = self.values
-            self._room = room
-        self._room[self._used : used] = values
-        self._used = used
 
 
 def _grams(terms: Sequence[str]) -> tuple[Integers, Hashes]:

@@ -12,6 +12,7 @@ from ir.base import IndexPlan, Row, ledger_key
 from ir.errors import InvalidInput
 from ir.index.corpus import Corpus
 from ir.index.decompose import plan_of, rows_of
+from ir.index.garbage import rarely_collected
 from ir.index.progress import Listener, Ticker
 from ir.index.recipe import Recipe, recipe_for
 from ir.index.report import BuildReport, Problem
@@ -53,7 +54,7 @@ def build(
 
         store = CorpusStore.local(source.name)
     began = time.perf_counter()
-    with store.transaction():
+    with rarely_collected(), store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)
         job = _Job(source, store, recipe, batch_size, edge_extractor, progress)
         job.run(full=full)

@@ -8,7 +8,7 @@ ten short stretches of a mapped file.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -52,7 +52,7 @@ class ForwardWriter:
         self._vocabulary: Vocabulary | None = None
         self._hashes = np.empty(0, np.uint64)
 
-    def add(self, numbers: Sequence[int], vocabulary: Vocabulary, terms: Iterable[Iterable[int]]) -> int:
+    def add(self, numbers: Sequence[int], vocabulary: Vocabulary, terms: Sequence[Integers]) -> int:
         """Add records, given by number and by their terms' numbers in the vocabulary; how many terms they have."""
         found = counted(terms)
         self._terms.write(self._hashes_of(vocabulary)[found.terms].tobytes())

@@ -230,9 +230,8 @@ def _write_words(connection: sqlite3.Connection, plan: _Plan, folder: Path, name
             surfaces = [(row[3], known) for row, known in zip(rows, fields, strict=True)]
             vocabulary, numbered = document_numbers(analyzer, surfaces)
             words += forward.add([row[0] for row in rows], vocabulary, numbered)
-            term = vocabulary.terms.__getitem__
             for (number, kind, _, _), known, terms in zip(rows, fields, numbered, strict=True):
-                writer.add(number, " ".join(map(term, terms)), [kinds[kind], *metadata_terms(known)])
+                writer.add(number, vocabulary.line(terms), [kinds[kind], *metadata_terms(known)])
         forward.finish()
     reach("forward:written")
     writer.finish()

@@ -49,15 +49,14 @@ class LexicalWriter:
         existing = tantivy.Index.exists(str(folder))
         self._index = _register(tantivy.Index.open(str(folder)) if existing else _create(folder))
         self._schema = self._index.schema
+        self._document = tantivy.Document
         # One thread makes one segment, and a query's cost grows with their number.
         heap = min(max(expected * 4000, 20_000_000), 800_000_000)
         self._writer = self._index.writer(heap_size=heap, num_threads=1)
 
     def add(self, number: int, line: str, metadata_terms: Iterable[str]) -> None:
         """Index a record: the terms of its text with spaces between them, and those of its metadata."""
-        import tantivy
-
-        document = tantivy.Document()
+        document = self._document()
         document.add_unsigned(_NUMBER, number)
         document.add_text(_WORDS, line)
         for term in metadata_terms:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -38,6 +38,8 @@ _LONGEST = 1000
 _DEEPEST = 8
 #: What ``json.dumps`` does with a text.
 _quoted = json.encoder.encode_basestring_ascii
+_blake2b = hashlib.blake2b
+_TEXTS = {str}
 #: Marks a path at which some value has no term of its own.
 UNTOLD = "\x03"
 
@@ -81,11 +83,14 @@ def _flat_terms(metadata: Mapping[str, Any]) -> list[str] | None:
         if not is_indexed(key):
             continue
         kind = type(value)
-        if kind is str or kind is int or kind is float or kind is bool or value is None:
+        if kind is str:
+            terms += (key + EXISTS, _bounded(key, f"{key}{SCALAR}{_quoted(value)}"))
+        elif kind is int or kind is float or kind is bool or value is None:
             terms += (key + EXISTS, _scalar_term(key, SCALAR, value))
-        elif kind is list and all(type(member) is str for member in value):
-            terms += (key + EXISTS, _words_term(key, tuple(value)))
-            terms += [_scalar_term(key, MEMBER, member) for member in value]
+        elif kind is list and set(map(type, value)) <= _TEXTS:
+            members = list(map(_quoted, value))
+            terms += (key + EXISTS, _hashed(key, f"[{', '.join(members)}]"))
+            terms += [_bounded(key, f"{key}{MEMBER}{member}") for member in members]
         else:
             return None
     return list(dict.fromkeys(terms))
@@ -120,15 +125,18 @@ def equal_terms(path: str, value: Any) -> list[str]:
 
 def whole_term(path: str, value: Any) -> str:
     """The term of a list or mapping that equals ``value``."""
-    canonical = json.dumps(_canonical(value), sort_keys=True)
-    return f"{path}{_WHOLE}{hashlib.blake2b(canonical.encode(), digest_size=12).hexdigest()}"
+    return _hashed(path, json.dumps(_canonical(value), sort_keys=True))
+
+
+def _hashed(path: str, canonical: str) -> str:
+    return f"{path}{_WHOLE}{_blake2b(canonical.encode(), digest_size=12).hexdigest()}"
 
 
 def _value_terms(path: str, value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield whole_term(path, value)
     elif isinstance(value, (list, tuple)):
-        yield _list_term(path, value)
+        yield whole_term(path, value)
         for member in value:
             if isinstance(member, (list, tuple, Mapping)):
                 yield whole_term(path, member)
@@ -139,20 +147,11 @@ def _value_terms(path: str, value: Any) -> Iterator[str]:
         yield _scalar_term(path, SCALAR, value)
 
 
-def _list_term(path: str, value: Sequence[Any]) -> str:
-    if all(isinstance(member, str) for member in value):
-        return _words_term(path, tuple(value))
-    return whole_term(path, value)
-
-
-@lru_cache(16_384)
-def _words_term(path: str, words: tuple[str, ...]) -> str:
-    return whole_term(path, words)
-
-
-@lru_cache(65_536, typed=True)
 def _scalar_term(path: str, mark: str, value: Any) -> str:
-    term = f"{path}{mark}{_quoted(value) if type(value) is str else json.dumps(value)}"
+    return _bounded(path, f"{path}{mark}{_quoted(value) if type(value) is str else json.dumps(value)}")
+
+
+def _bounded(path: str, term: str) -> str:
     return term if len(term) <= _LONGEST else path + UNTOLD
 
 
