@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -48,6 +49,13 @@ def search(
     ``meta``. Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it has any: a weak embedder
     brings a lower ``alpha`` with it.
     """
+    if not more and filter is None and surfaces is None and rerank is None and bm25 is None and formulate is None:
+        try:
+            options = _plain(k, per_artifact, mode, fusion, rrf_k, alpha, bm25_sat_k, fetch_k)
+        except TypeError:  # something that no option can be; it is named below
+            pass
+        else:
+            return search_with(corpus, query, options)
     options = SearchOptions.of(
         k=k,
         filter=filter,
@@ -65,6 +73,30 @@ def search(
         **more,
     )
     return search_with(corpus, query, options)
+
+
+@lru_cache(64, typed=True)
+def _plain(
+    k: int,
+    per_artifact: bool,
+    mode: str,
+    fusion: str,
+    rrf_k: float,
+    alpha: float,
+    bm25_sat_k: float | None,
+    fetch_k: int | None,
+) -> SearchOptions:
+    """The options of most searches, checked once."""
+    return SearchOptions(
+        k=k,
+        per_artifact=per_artifact,
+        mode=mode,
+        fusion=fusion,
+        rrf_k=rrf_k,
+        alpha=alpha,
+        bm25_sat_k=bm25_sat_k,
+        fetch_k=fetch_k,
+    )
 
 
 def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalSnapshot"]
 
 _ROWS = (
-    "SELECT r.number, r.id, a.id, r.kind, r.surface_index, r.text, r.metadata "
-    "FROM records r JOIN artifacts a ON a.number = r.artifact WHERE r.number IN ({})"
+    "SELECT r.number, r.id, a.id, k.name, r.surface_index, r.text, r.metadata FROM records r "
+    "JOIN artifacts a ON a.number = r.artifact JOIN kinds k ON k.number = r.kind WHERE r.number IN ({})"
 )
 #: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale.
 _REMEMBERED = 8192
@@ -82,15 +82,9 @@ class LocalSnapshot:
                 self._view.remembered_rows = held
             for start in range(0, len(missing), _MOST):
                 part = missing[start : start + _MOST]
-                for number, *row in self._connection.execute(_ROWS.format(",".join("?" * len(part))), part):
-                    row[-1] = _reader(row[-1])
-                    held[number] = row
-        kinds = self._view.kind_names
-        out = []
-        for number in numbers:
-            record_id, artifact, kind, index, text, metadata = held[number]
-            out.append(Row(record_id, artifact, kinds[kind], index, text, metadata()))
-        return out
+                for number, *row, metadata in self._connection.execute(_ROWS.format(",".join("?" * len(part))), part):
+                    held[number] = (row, _reader(metadata))
+        return [Row._make((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         return self._view.term_stats(terms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,10 +77,12 @@ class View:
         self._numbers = _joined([segment.numbers for segment in self.segments])
         self._artifacts = _joined([segment.artifacts for segment in self.segments])
         self._kinds = _joined([segment.kinds for segment in self.segments])
+        #: Whether no artifact has two records, as their numbers tell at once where they were written in order.
+        self._single = bool((self._artifacts[1:] > self._artifacts[:-1]).all())
         self._alive: Mask | None = None
         if manifest.dead:
             self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
-        self.remembered_rows: dict[int, list[Any]] = {}
+        self.remembered_rows: dict[int, tuple[list[Any], Callable[[], dict[str, Any]]]] = {}
         self._passing: OrderedDict[Where, _Passing] = OrderedDict()
         self._worth: dict[str, tuple[int, float]] = {}
         present = self._kinds if self._alive is None else self._kinds[self._alive]
@@ -245,12 +247,10 @@ class View:
     # -- rows --------------------------------------------------------------------------------------------------
 
     def grouping(self, refs: Refs) -> tuple[NDArray[np.int64], Sequence[str]]:
+        if self._single and len(self.kinds_present) == 1:
+            return refs, [*self.kinds_present] * len(refs)
         positions = self._numbers.searchsorted(refs)
-        if len(self.kinds_present) == 1:
-            kinds = [*self.kinds_present] * len(refs)
-        else:
-            kinds = [self.kind_names[kind] for kind in self._kinds[positions].tolist()]
-        return self._artifacts[positions], kinds
+        return self._artifacts[positions], [self.kind_names[kind] for kind in self._kinds[positions].tolist()]
 
 
 def _distinct(numbers: NDArray[np.int64]) -> list[int]:
