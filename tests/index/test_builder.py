@@ -95,6 +95,27 @@ def test_without_full_nothing_is_removed(store: CorpusStore, source_of: SourceOf
     assert texts(store) == NOTES
 
 
+def test_a_few_artifacts_of_many_are_looked_up_one_by_one(
+    store: CorpusStore, source_of: SourceOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = {f"note {number}": f"about the number {number}" for number in range(60)}
+    build(source_of(many), store=store)
+
+    def read_all(*names: str) -> Any:
+        raise AssertionError("the whole ledger was read")
+
+    monkeypatch.setattr(store, "ledger_fields", read_all)
+    some = {"note 7": many["note 7"], "note 8": "something else", "more": "quite new"}
+    report = build(source_of(some), store=store, full=False).report
+    assert report is not None
+    assert (report.unchanged, report.changed, report.added, report.removed) == (["note 7"], ["note 8"], ["more"], [])
+    assert (report.embedded, texts(store)) == (2, many | some)
+    monkeypatch.undo()
+    report = build(source_of(some), store=store, full=False, embedder=Axes(6, name="six")).report
+    assert report is not None
+    assert report.embedded == 61
+
+
 def test_unchanged_chunks_keep_their_vectors(store: CorpusStore, source_of: SourceOf) -> None:
     paragraphs = [f"Paragraph {number} says something about it." for number in range(20)]
     strategy = Chunked(chunk_size=100, overlap=0)

@@ -58,6 +58,50 @@ def test_many_small_additions_stay_few_files(store: LocalStore) -> None:
     assert sum(np.load(part).shape[1] for part in parts) == 360
 
 
+def test_a_large_part_is_not_written_anew_for_a_small_addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ir.store.local.forward._SMALL", 10)
+    chance = random.Random(4)
+    store = LocalStore(tmp_path / "corpus")
+    sizes = [300] + [1] * 20 + [40] + [1] * 5
+    first = set()
+    for turn, size in enumerate(sizes):
+        with store.transaction():
+            store.put_records([made(1000 * turn + number, chance) for number in range(size)])
+        (generation, *_) = sorted((store.path / "generations").iterdir(), reverse=True)
+        largest = max((generation / "forward").glob("*.terms"), key=lambda path: path.stat().st_size)
+        first.add(largest.stat().st_ino)
+        assert len(list((generation / "forward").glob("*.terms"))) <= 8
+    assert len(first) == 1
+    with store.snapshot() as snapshot:
+        found = snapshot.lexical({"fox": 1.0}, 1000, Where())
+        np.testing.assert_allclose(snapshot.lexical_scores({"fox": 1.0}, found.refs), found.scores, rtol=1e-5)
+
+
+def test_pages_given_back_are_read_again(store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ir.store.local.forward._MOST_TOUCHED", 5)
+    with store.snapshot() as snapshot:
+        found = snapshot.lexical({"red": 1.0}, 1000, Where())
+        for _ in range(3):
+            np.testing.assert_allclose(snapshot.lexical_scores({"red": 1.0}, found.refs), found.scores, rtol=1e-5)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells what is mapped")
+def test_vectors_are_mapped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ir.store.local.segment._SMALL", 10)
+    monkeypatch.setattr("ir.store.local.segment._PATIENT_SIZE", 10)
+    monkeypatch.setattr("ir.store.local.segment._HELD", 10)
+    chance = random.Random(5)
+    store = LocalStore(tmp_path / "corpus")
+    with store.transaction():
+        store.put_records([made(number, chance) for number in range(200)])
+    vector = np.array([0.6, 0.8], dtype=np.float32)
+    with store.snapshot() as snapshot:
+        near = snapshot.dense(vector, 20, Where())
+        np.testing.assert_allclose(snapshot.dense_scores(vector, near.refs), near.scores, atol=2e-3)
+        maps = Path("/proc/self/maps").read_text()
+    assert sum(str(store.path) in line and ".vectors" in line for line in maps.splitlines()) == 1
+
+
 @pytest.mark.parametrize("terms", QUERIES)
 def test_a_filter_asked_again_ranks_the_same(store: LocalStore, terms: dict[str, float]) -> None:
     where = Where(parse_filter({"path": {"$contains": "ocs/"}}))

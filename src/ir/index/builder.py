@@ -16,7 +16,7 @@ from ir.index.garbage import rarely_collected
 from ir.index.progress import Listener, Ticker
 from ir.index.recipe import Recipe, recipe_for
 from ir.index.report import BuildReport, Problem
-from ir.index.scan import Item, Known, Scan, read_ledger, reason
+from ir.index.scan import Item, Known, LedgerLookup, Scan, read_ledger, reason
 from ir.index.spool import Spool
 from ir.index.writer import Writer
 from ir.protocols import EdgeExtractor, Store
@@ -89,6 +89,10 @@ class _Job:
     def run(self, *, full: bool) -> None:
         if self.recipe.config and self.recipe.config.get("language", "english") != self.recipe.language:
             self._configure(dict(self.recipe.config))  # what is written from here on is analysed in the new language
+        if not full and self._same_embedder() and LedgerLookup.pays(self.store, self.source):
+            self._update(LedgerLookup(self.store, self.recipe.target), full=False)
+            self._finish()
+            return
         known = read_ledger(self.store, self.recipe.target)
         if all(entry.embedded for entry in known.values()):
             self._update(known, full=full)
@@ -102,7 +106,12 @@ class _Job:
                 self.writer.end()
         self._finish()
 
-    def _update(self, known: dict[str, Known], *, full: bool) -> set[str]:
+    def _same_embedder(self) -> bool:
+        """Whether all that is in the store was embedded as it will be now: a build leaves nothing of another model."""
+        target = self.recipe.target
+        return target.same_model and self.recipe.config.get("embedder_id") == target.embedder_id
+
+    def _update(self, known: dict[str, Known] | LedgerLookup, *, full: bool) -> set[str]:
         """Bring over what changed; the ids that were written or removed."""
         scan = Scan(self.source, known, every=self.edge_extractor is not None, listener=self.listener)
         done = {item.id for item in self._prepared(scan) if self._take(item)}
@@ -192,8 +201,7 @@ class _Job:
 
     def _finish(self) -> None:
         recipe = self.recipe
-        same = recipe.config.get("embedder_id") == recipe.target.embedder_id
-        dim = self.writer.dim or (recipe.config.get("dim") if same else None)
+        dim = self.writer.dim or (recipe.config.get("dim") if self._same_embedder() else None)
         settings = recipe.settings(self.source, dim)
         if self.written or settings != recipe.config:
             self._configure({**settings, "built_at": datetime.now(UTC).isoformat(timespec="seconds")})

@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ir.base import ledger_key
 from ir.errors import IrError
 from ir.index.progress import Listener, Ticker
 from ir.index.report import Problem
 from ir.protocols import Store
 
-__all__ = ["Item", "Known", "Scan", "Target", "ledger_rows", "read_ledger", "reason", "stat_signal_of"]
+__all__ = ["Item", "Known", "LedgerLookup", "Scan", "Target", "ledger_rows", "read_ledger", "reason", "stat_signal_of"]
+
+_FIELDS = ("version", "stat", "embedder_id", "strategy_id")
+#: One entry that is asked for takes as long as so many that are read in a row.
+_LOOKUP_COST = 8
 
 
 class Target(NamedTuple):
@@ -47,12 +52,33 @@ class Item(NamedTuple):
 
 def read_ledger(store: Store, target: Target) -> dict[str, Known]:
     """The ledger by artifact id, without the long lists of record ids, so that a million entries fit in memory."""
-    known = {}
-    rows = ledger_rows(store, "artifact_id", "version", "stat", "embedder_id", "strategy_id")
-    for artifact_id, version, stat, embedder_id, strategy_id in rows:
-        embedded = target.same_model and embedder_id == target.embedder_id
-        known[artifact_id] = Known(version, stat, embedded, embedded and strategy_id == target.strategy_id)
-    return known
+    return {artifact_id: _known(target, *rest) for artifact_id, *rest in ledger_rows(store, "artifact_id", *_FIELDS)}
+
+
+class LedgerLookup:
+    """The ledger asked for one artifact at a time: for a few of many."""
+
+    def __init__(self, store: Store, target: Target) -> None:
+        self._store = store
+        self._target = target
+
+    @staticmethod
+    def pays(store: Any, source: Any) -> bool:
+        """Whether the source has so few artifacts that asking for each is quicker than reading the whole ledger."""
+        count = _length(source.scope)
+        return count is not None and count * _LOOKUP_COST < len(store)
+
+    def get(self, artifact_id: str) -> Known | None:
+        entry = self._store.get_ledger_entry(ledger_key(artifact_id))
+        return None if entry is None else _known(self._target, *map(entry.get, _FIELDS))
+
+    def __iter__(self) -> Iterator[str]:
+        return (artifact_id for (artifact_id,) in ledger_rows(self._store, "artifact_id"))
+
+
+def _known(target: Target, version: Any, stat: Any, embedder_id: Any, strategy_id: Any) -> Known:
+    embedded = target.same_model and embedder_id == target.embedder_id
+    return Known(version, stat, embedded, embedded and strategy_id == target.strategy_id)
 
 
 def ledger_rows(store: Any, *names: str) -> Iterable[tuple[Any, ...]]:
@@ -79,7 +105,7 @@ class Scan:
     """
 
     source: Any
-    known: dict[str, Known]
+    known: dict[str, Known] | LedgerLookup
     every: bool = False
     listener: Listener | None = None
 

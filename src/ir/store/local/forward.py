@@ -7,6 +7,8 @@ ten short stretches of a mapped file.
 
 from __future__ import annotations
 
+import mmap
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -35,8 +37,10 @@ __all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights", "hash_of"]
 _MOST_COUNTED = 65_535
 #: Up to so many records are scored one by one.
 _FEW = 12
-#: More files than this are made one.
-_MOST_PARTS = 8
+#: After so many records the pages that they lie on are given back. Each brings some 64 KB of neighbours with it.
+_MOST_TOUCHED = 500
+#: Parts of up to so many entries, or of so many times as many as there are in all later ones, are merged with those.
+_SMALL, _LIKE = 50_000, 2
 
 
 class ForwardWriter:
@@ -69,7 +73,7 @@ class ForwardWriter:
             return
         rows = np.concatenate([*self._rows, np.empty((3, 0), np.int64)], axis=1)
         np.save(self._folder / f"{self._name}.rows.npy", rows)
-        _merge_if_many(self._folder, self._name)
+        _merge_like_sized(self._folder, self._name)
 
     def close(self) -> None:
         self._terms.close()
@@ -112,8 +116,21 @@ class _Part:
             raise ValueError(f"{folder / name} has no rows")
         self.numbers, self.ends, self.lengths = rows
         entries = int(self.ends[-1]) if len(self.ends) else 0
-        self.terms = _mapped(folder / f"{name}.terms", np.uint64, entries)
-        self.counts = _mapped(folder / f"{name}.counts", np.uint16, entries)
+        self._maps = [
+            _mapped(folder / f"{name}.terms", entries * 8),
+            _mapped(folder / f"{name}.counts", entries * 2),
+        ]
+        self.terms: Hashes = np.frombuffer(self._maps[0], np.uint64)
+        self.counts: NDArray[np.uint16] = np.frombuffer(self._maps[1], np.uint16)
+        self._touched = 0
+
+    def touched(self, records: int) -> None:
+        """Say how many records were looked at: now and then the memory that this took is given back."""
+        self._touched += records
+        if self._touched > _MOST_TOUCHED:
+            self._touched = 0
+            for held in self._maps:
+                _let_go(held)
 
     def entries(self, places: Integers) -> tuple[Integers, Integers]:
         """The entries of the records at those places, and for each the record's position in ``places``."""
@@ -136,6 +153,7 @@ class _Part:
                     count = int(self.counts[at])
                     score += value_of[name] * (DFLT_K1 + 1) * count / (count + norm)
             scores.append(score)
+        self.touched(len(scores))
         return scores
 
     def gains(self, entries: Integers, owners: Integers, places: Integers, average: float) -> Floats:
@@ -175,6 +193,7 @@ class Forward:
             owners.append(mine[owner])
             hashes.append(part.terms[entries])
             gains.append(part.gains(entries, owner, places[mine], average))
+            part.touched(len(mine))
         return NarrowedWords(refs, np.concatenate(owners), np.concatenate(hashes), np.concatenate(gains))
 
 
@@ -207,6 +226,7 @@ def _scored(part: _Part, places: Integers, weights: Weights) -> Floats:
     matching = np.flatnonzero(weights.hashes[at] == hashes)
     owners = owners[matching]
     gains = part.gains(entries[matching], owners, places, weights.average) * weights.values[at[matching]]
+    part.touched(len(places))
     return np.bincount(owners, gains, minlength=len(places)).astype(np.float64, copy=False)
 
 
@@ -219,11 +239,24 @@ def _places(numbers: Integers, refs: Refs) -> tuple[Integers, NDArray[np.bool_] 
     return places, np.zeros(len(refs), np.bool_)
 
 
-def _merge_if_many(folder: Path, latest: str) -> None:
-    names = _names(folder)
-    if len(names) <= _MOST_PARTS:
+def _merge_like_sized(folder: Path, latest: str) -> None:
+    """Make one part of the latest ones that are of like size, so that there are few and no large one is written anew.
+
+    Each part has later numbers than the one before it.
+    """
+    held = [(_Part(folder, name), name) for name in _names(folder)]
+    held.sort(key=lambda one: int(one[0].numbers[:1].sum()))
+    parts: list[_Part] = []
+    names: list[str] = []
+    size = 0
+    for part, name in reversed(held):
+        if parts and len(part.terms) > _LIKE * max(size, _SMALL):
+            break
+        parts.insert(0, part)
+        names.append(name)
+        size += len(part.terms)
+    if len(parts) == 1:
         return
-    parts = sorted((_Part(folder, name) for name in names), key=lambda part: int(part.numbers[:1].sum()))
     ends = np.cumsum([0, *(len(part.terms) for part in parts)])
     rows = [np.stack([part.numbers, part.ends + start, part.lengths]) for part, start in zip(parts, ends, strict=False)]
     merged = f"{latest}-merged"
@@ -245,10 +278,17 @@ def _remove(folder: Path, name: str) -> None:
         (folder / f"{name}.{kind}").unlink(missing_ok=True)
 
 
-def _mapped(path: Path, kind: type[np.generic], entries: int) -> NDArray[np.generic]:
-    if path.stat().st_size != entries * np.dtype(kind).itemsize:
-        raise ValueError(f"{path} is not as long as it should be")
-    return np.asarray(np.memmap(path, dtype=kind, mode="r")) if entries else np.empty(0, kind)
+def _mapped(path: Path, size: int) -> mmap.mmap | bytes:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size != size:
+            raise ValueError(f"{path} is not as long as it should be")
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+
+
+def _let_go(held: mmap.mmap | bytes) -> None:
+    """Take the pages of a mapped file out of this process; what is needed again is still in the system's memory."""
+    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
 
 
 def hash_of(term: str) -> int:

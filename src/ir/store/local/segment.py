@@ -190,7 +190,10 @@ class Segment:
         if self._index is None:
             import faiss
 
-            self._index = faiss.read_index(str(self._path), faiss.IO_FLAG_MMAP_IFC)
+            index: Any = faiss.read_index(str(self._path), faiss.IO_FLAG_MMAP_IFC)
+            # The rows where faiss has them: what is mapped twice counts twice in the memory of the process.
+            codes = faiss.rev_swig_ptr(index.codes.data(), self.count * self.dim * 2)
+            self._index, self._raw = index, codes.reshape(self.count, self.dim * 2)
         return self._index
 
     def _rows(self, which: Any) -> NDArray[np.float32]:
