@@ -12,6 +12,7 @@ from ir.base import Record
 from ir.filters import parse_filter
 from ir.protocols import Where
 from ir.store import LocalStore
+from ir.store.local.halves import dots, scanned, widened
 
 WORDS = ["red", "fox", "hen", "barn", "parse", "parsing", "getUserName", "user", "name", "the", "of", "straße", "漢字"]
 
@@ -88,7 +89,7 @@ def test_pages_given_back_are_read_again(store: LocalStore, monkeypatch: pytest.
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells what is mapped")
 def test_vectors_are_mapped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ir.store.local.segment._SMALL", 10)
-    monkeypatch.setattr("ir.store.local.segment._PATIENT_SIZE", 10)
+    monkeypatch.setattr("ir.store.local.segment._PATIENCE", 10)
     monkeypatch.setattr("ir.store.local.segment._HELD", 10)
     chance = random.Random(5)
     store = LocalStore(tmp_path / "corpus")
@@ -125,3 +126,20 @@ def test_words_damaged_on_disk_are_made_anew(store: LocalStore) -> None:
         path.write_bytes(b"noise" * 100)
     with LocalStore(store.path).snapshot() as snapshot:
         np.testing.assert_allclose(snapshot.lexical_scores({"fox": 1.0}, np.arange(1, 50)), expected, rtol=1e-6)
+
+
+def test_halves_are_widened_exactly() -> None:
+    bits = np.arange(2**16, dtype=np.uint16)
+    finite = bits[np.isfinite(bits.view(np.float16))].view(np.int16)[None]
+    np.testing.assert_array_equal(widened(finite), finite.view(np.float16).astype(np.float32))
+
+
+@pytest.mark.parametrize("count", [0, 1, 255, 256, 700])
+def test_halves_are_multiplied_as_numpy_multiplies_them(count: int) -> None:
+    chance = np.random.default_rng(count)
+    rows, vector = chance.standard_normal((count, 24)).astype(np.float16), chance.standard_normal(24).astype(np.float32)
+    unaligned = np.concatenate([np.zeros(1, np.uint8), rows.view(np.uint8).ravel()])[1:].reshape(count, 48)
+    expected = rows.astype(np.float32) @ vector
+    for multiplied in (dots, scanned):
+        for given in (rows.view(np.int16), unaligned.view(np.int16)):
+            np.testing.assert_allclose(multiplied(given, vector), expected, rtol=1e-4, atol=1e-5)

@@ -38,7 +38,7 @@ _MOST_COUNTED = 65_535
 #: Up to so many records are scored one by one.
 _FEW = 12
 #: After so many records the pages that they lie on are given back. Each brings some 64 KB of neighbours with it.
-_MOST_TOUCHED = 500
+_MOST_TOUCHED = 200
 #: Parts of up to so many entries, or of so many times as many as there are in all later ones, are merged with those.
 _SMALL, _LIKE = 50_000, 2
 

@@ -8,7 +8,6 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -192,6 +191,8 @@ def _take_over(plan: _Plan, base_folder: Path | None, folder: Path) -> dict[str,
 def _write(
     connection: sqlite3.Connection, plan: _Plan, folder: Path, manifest: Manifest, analyzer: Analyzer
 ) -> Manifest:
+    from concurrent.futures import ThreadPoolExecutor  # takes longer to import than to open a corpus with
+
     rows = _row_map(connection, plan.dense_after)
     manifest.dim = _dimension(connection) or 0
     manifest.segments = list(plan.segments)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from ir.store.local.halves import dots, products, scanned, widened
 from ir.store.local.points import reach
 from ir.store.local.quantiser import CODED_ROWS, load_codes, write_codes
 
@@ -33,10 +34,8 @@ _SMALL = 1_500_000
 _HELD = 8_000_000
 #: Up to so many, the rows that pass a filter are put side by side when it is asked again.
 _NARROWED = 8_000_000
-#: The first searches of a process go through numpy up to so many numbers: importing faiss would take longer.
-_PATIENCE = 2
-_PATIENT_SIZE = 20_000_000
-_SLICE = 4096
+#: So many numbers are multiplied by numpy before faiss is imported, which takes as long.
+_PATIENCE = 120_000_000
 
 
 class SegmentInfo(TypedDict):
@@ -70,7 +69,7 @@ class Segment:
             mapped = np.memmap(self._path, dtype=np.uint8, mode="r", offset=header)
             self._raw = np.asarray(mapped).reshape(self.count, self.dim * 2)
         self._matrix: NDArray[np.float32] | None = None
-        self._scans = 0
+        self._scanned = 0
         self._index: Any = None
         self._codes: Any = None
         self._refined: Any = None
@@ -79,9 +78,10 @@ class Segment:
     def scores(self, vector: Vector, positions: Positions) -> Scores:
         """The exact score of each given row."""
         if self._matrix is None and self._index is not None and self.count * self.dim <= _HELD:
-            self._matrix = self._rows(slice(None))
-        rows = self._rows(positions) if self._matrix is None else self._matrix[positions]
-        return _dots(rows, vector)
+            self._matrix = widened(self._halves(slice(None)))
+        if self._matrix is None:
+            return dots(self._halves(positions), vector)
+        return products(self._matrix[positions], vector)
 
     def nearest(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
         """The best ``limit`` rows that the mask lets pass, best first."""
@@ -90,7 +90,7 @@ class Segment:
         if self.count * self.dim <= _SMALL:
             return self._by_matrix(vector, limit, mask)
         if self._faiss_can_wait():
-            return self._by_slices(vector, limit, mask)
+            return self._by_numpy(vector, limit, mask)
         passing = self.count if mask is None else int(np.count_nonzero(mask))
         if self._codes_pay(limit, passing):
             return self._by_codes(vector, limit, mask, passing)
@@ -111,7 +111,7 @@ class Segment:
 
     def _by_matrix(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
         if self._matrix is None:
-            self._matrix = self._rows(slice(None))
+            self._matrix = widened(self._halves(slice(None)))
         scores = self._matrix @ vector
         if mask is None:
             return _best(None, scores, limit)
@@ -119,15 +119,14 @@ class Segment:
         return _best(positions, scores[positions], limit)
 
     def _faiss_can_wait(self) -> bool:
-        """One search alone is answered sooner by numpy than by importing faiss."""
-        if "faiss" in sys.modules or self.count * self.dim > _PATIENT_SIZE:
+        """The first searches of a process are answered sooner by numpy than by importing faiss."""
+        if "faiss" in sys.modules:
             return False
-        self._scans += 1
-        return self._scans <= _PATIENCE
+        self._scanned += self.count * self.dim
+        return self._scanned <= _PATIENCE
 
-    def _by_slices(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
-        parts = [self._rows(slice(at, at + _SLICE)) @ vector for at in range(0, self.count, _SLICE)]
-        scores = np.concatenate(parts)
+    def _by_numpy(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
+        scores = scanned(self._halves(slice(None)), vector)
         if mask is None:
             return _best(None, scores, limit)
         positions = np.flatnonzero(mask)
@@ -196,11 +195,11 @@ class Segment:
             self._index, self._raw = index, codes.reshape(self.count, self.dim * 2)
         return self._index
 
-    def _rows(self, which: Any) -> NDArray[np.float32]:
+    def _halves(self, which: Any) -> NDArray[np.int16]:
+        """The bits of some rows."""
         if self._raw is None:
-            return np.empty((0, self.dim), dtype=np.float32)
-        picked = np.ascontiguousarray(self._raw[which])
-        return picked.view(np.float16).astype(np.float32)
+            return np.empty((0, self.dim), dtype=np.int16)
+        return np.ascontiguousarray(self._raw[which]).view(np.int16)
 
 
 class Narrowed:
@@ -217,13 +216,6 @@ class Narrowed:
     def nearest(self, vector: Vector, limit: int) -> tuple[Positions, Scores]:
         scores, places = self._index.search(vector[None, :], min(limit, len(self._positions)))
         return self._positions[places[0]], scores[0]
-
-
-def _dots(rows: NDArray[np.float32], vector: Vector) -> Scores:
-    """Row by row. For few rows, waking the threads of a matrix library costs more than it saves."""
-    if rows.size < 200_000:
-        return np.einsum("ij,j->i", rows, vector)  # type: ignore[no-any-return]
-    return rows @ vector
 
 
 def _best(positions: Positions | None, scores: Scores, limit: int) -> tuple[Positions, Scores]:
