@@ -9,7 +9,7 @@ layer are much larger than the others; they are made smaller before rounding, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,8 +151,10 @@ class _Builder:
         return self._residual(narrow, middle, f"{prefix}output", name="states" if last else "")
 
     def _attention(self, prefix: str, rows: str) -> str:
-        parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
-        deep = [self.made.node("Reshape", [self._linear(rows, part), "shape"], f"{part}.deep") for part in parts]
+        query, key, value = parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
+        # Queries and keys bear one rounding of their rows; values, of which the outcome is made, have their own.
+        products = [*self._linears(rows, [query, key]), self._linear(rows, value)]
+        deep = [self.made.node("Reshape", [product, "shape"], f"{product}.deep") for product in products]
         biases = np.concatenate([as_float32(self.tensors[f"{part}.bias"]) for part in parts])
         bias = self.made.constant(f"{prefix}attention.self.bias", biases)
         # Attention adds the biases itself, while it sorts the values by head.
@@ -175,9 +177,10 @@ class _Builder:
     def _activation(self, rows: str, bias: str) -> str:
         inputs = [rows, self._weight(bias)]
         name = self.shape.activation
-        if name == "gelu":
+        if name == "gelu" and not self.int8:
             return self.made.node("BiasGelu", inputs, f"{rows}.active", domain=MICROSOFT)
-        if name in ("gelu_new", "gelu_fast", "gelu_pytorch_tanh"):
+        # For int8 the approximation by tanh serves as well: it differs by less than a tenth of a level.
+        if name in ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"):
             return self.made.node("FastGelu", inputs, f"{rows}.active", domain=MICROSOFT)
         if name == "relu":
             return self.made.node("Relu", [self.made.node("Add", inputs, f"{rows}.biased")], f"{rows}.active")
@@ -185,31 +188,45 @@ class _Builder:
 
     def _linear(self, rows: str, name: str) -> str:
         """``rows`` times the weights of a layer; its bias is added later, where that costs least."""
-        weights = as_float32(self.tensors[f"{name}.weight"])
-        if self.int8:
-            return self._whole_linear(rows, name, weights)
-        constant = self.made.constant(f"{name}.weight", weights)
-        return self.made.node("FusedMatMul", [rows, constant], f"{name}.out", domain=MICROSOFT, transB=1)
+        (product,) = self._linears(rows, [name])
+        return product
 
-    def _whole_linear(self, rows: str, name: str, weights: NDArray[np.float32]) -> str:
+    def _linears(self, rows: str, names: Sequence[str]) -> list[str]:
+        """``rows`` times the weights of each of several layers."""
+        weights = {name: as_float32(self.tensors[f"{name}.weight"]) for name in names}
+        if self.int8:
+            return self._whole_linears(rows, weights)
+        products = []
+        for name, values in weights.items():
+            constant = self.made.constant(f"{name}.weight", values)
+            products.append(self.made.node("FusedMatMul", [rows, constant], f"{name}.out", domain=MICROSOFT, transB=1))
+        return products
+
+    def _whole_linears(self, rows: str, weights: dict[str, NDArray[np.float32]]) -> list[str]:
+        """The rows are made whole numbers once for all the layers that read them."""
         norm = self.normalised.get(rows)
         if norm is not None:
-            factors = self._smoothing(norm, weights)
-            weights = weights * factors
-            rows = self.made.node("Mul", [rows, self.made.constant(f"{name}.smoothing", 1 / factors)], f"{name}.smooth")
+            factors = self._smoothing(norm, [_largest(values, axis=0) for values in weights.values()])
+            weights = {name: values * factors for name, values in weights.items()}
+            first = next(iter(weights))
+            smoothing = self.made.constant(f"{first}.smoothing", 1 / factors)
+            rows = self.made.node("Mul", [rows, smoothing], f"{first}.smooth")
         gelu = rows.endswith(".active") and self.shape.activation != "relu"
         whole, scale = self._quantise(rows, gelu=gelu)
-        numbers, steps = _quantised(weights)
-        inputs = [whole, self.made.constant(f"{name}.weight", numbers), "one"]
-        inputs += [self.made.constant(f"{name}.scale", steps), "gelu_zero" if gelu else "zero"]
-        product = self.made.node("MatMulIntegerToFloat", inputs, f"{name}.whole", domain=MICROSOFT)
-        return self.made.node("Mul", [product, scale], f"{name}.out")
+        products = []
+        for name, values in weights.items():
+            numbers, steps = _quantised(values)
+            inputs = [whole, self.made.constant(f"{name}.weight", numbers), "one"]
+            inputs += [self.made.constant(f"{name}.scale", steps), "gelu_zero" if gelu else "zero"]
+            product = self.made.node("MatMulIntegerToFloat", inputs, f"{name}.whole", domain=MICROSOFT)
+            products.append(self.made.node("Mul", [product, scale], f"{name}.out"))
+        return products
 
-    def _smoothing(self, norm: str, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _smoothing(self, norm: str, largest_of_each: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """By how much each column is made smaller: as it is large itself, and as its weights are small."""
         spread = np.abs(as_float32(self.tensors[f"{norm}.weight"]))
         spread = np.maximum(spread + np.abs(as_float32(self.tensors[f"{norm}.bias"])) / 3, 1e-3)
-        largest = np.maximum(_largest(weights, axis=0), 1e-3)
+        largest = np.maximum(np.max(largest_of_each, axis=0), 1e-3)
         factors: NDArray[np.float32] = (spread**_SMOOTHING / largest ** (1 - _SMOOTHING)).astype(np.float32)
         return factors
 
