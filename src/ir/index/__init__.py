@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ir.index.builder import build
-from ir.index.corpus import Corpus
-from ir.index.embedder import LazyEmbedder
-from ir.index.opening import build_corpus, open_corpus, open_store
-from ir.index.plan import BuildPlan, plan_build
-from ir.index.progress import Progress
-from ir.index.refresh import RefreshOutcome, refresh_if_cheap
-from ir.index.report import BuildReport, Problem
-from ir.index.watching import watch
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ir.index.builder import build
+    from ir.index.corpus import Corpus
+    from ir.index.embedder import LazyEmbedder
+    from ir.index.opening import build_corpus, open_corpus, open_store
+    from ir.index.plan import BuildPlan, plan_build
+    from ir.index.progress import Progress
+    from ir.index.refresh import RefreshOutcome, refresh_if_cheap
+    from ir.index.report import BuildReport, Problem
+    from ir.index.watching import watch
 
 __all__ = [
     "BuildPlan",
@@ -28,3 +32,28 @@ __all__ = [
     "refresh_if_cheap",
     "watch",
 ]
+
+_HOMES = {
+    "BuildPlan": "plan",
+    "BuildReport": "report",
+    "Corpus": "corpus",
+    "LazyEmbedder": "embedder",
+    "Problem": "report",
+    "Progress": "progress",
+    "RefreshOutcome": "refresh",
+    "build": "builder",
+    "build_corpus": "opening",
+    "open_corpus": "opening",
+    "open_store": "opening",
+    "plan_build": "plan",
+    "refresh_if_cheap": "refresh",
+    "watch": "watching",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Who opens a corpus to search it needs little of what builds one.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -69,7 +69,7 @@ class CorpusStore:
         self.links = {} if links is None else links
         self._lock = threading.RLock()
         self._journal: Journal | None = None
-        self._name = secrets.token_hex(4)
+        self._name = os.urandom(4).hex()
         self._writes = 0
         self._latest: MemorySnapshot | None = None
         self._lexicon: Lexicon | None = None

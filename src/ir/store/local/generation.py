@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -108,7 +107,7 @@ def make_generation(
 ) -> Manifest:
     """Write the generation of the database as ``connection`` sees it into a new folder below ``home``."""
     plan = _plan(connection, base if base_folder is not None else None, analyzer)
-    name = f"{seq:08d}-{secrets.token_hex(4)}"
+    name = f"{seq:08d}-{os.urandom(4).hex()}"
     aside = home / f".{name}"
     aside.mkdir(parents=True)
     reach("generation:folder-made")
