@@ -38,8 +38,13 @@ def counted(numbered: Sequence[Integers]) -> Counted:
     width = int(flat.max(initial=0)) + 1
     pairs = np.repeat(np.arange(0, len(numbered) * width, width), lengths) + flat
     pairs.sort()
-    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    counts = np.diff(firsts, append=len(pairs))
+    # For one short text, np.diff with an edge would take longer than all the rest.
+    changes = np.ones(len(pairs), np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=changes[1:])
+    firsts = changes.nonzero()[0]
+    counts = np.full(len(firsts), len(pairs))
+    counts[:-1] = firsts[1:]
+    counts -= firsts
     texts, terms = np.divmod(pairs[firsts], width)
     return Counted(texts, terms, counts, lengths)
 

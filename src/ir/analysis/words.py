@@ -27,6 +27,10 @@ LONGEST_REMEMBERED = 64
 MOST_REMEMBERED = 500_000
 #: So many numbers are kept for the latest texts.
 _MOST_LATEST = 4_000_000
+#: So many words of queries are kept in a form that is quick for a few.
+_MOST_ASKED = 20_000
+#: A longer text than this is no query.
+_SHORT = 1000
 #: So many texts are looked into together, for others may be waiting.
 _AT_ONCE = 256
 #: Signs that no ASCII run holds, to spaces: with fewer of them around words, fewer different words are met.
@@ -56,6 +60,7 @@ class Vocabulary(dict[str, int]):
         self._given = Column(np.int64)
         self._starts = Column(np.int64, [0])
         self._new: list[str] = []
+        self._asked: dict[str, list[int]] = {}
         self._latest: dict[str, Integers] = {}
         self._latest_size = 0
 
@@ -70,6 +75,8 @@ class Vocabulary(dict[str, int]):
 
     def of_texts(self, texts: Sequence[str]) -> list[Integers]:
         """The numbers of the terms of each text, in their order. The arrays are not the caller's to change."""
+        if len(texts) == 1 and len(texts[0]) <= _SHORT:
+            return [np.array(self._of_few(words_of(texts[0])), np.int64)]
         out: list[Integers] = []
         for start in range(0, len(texts), _AT_ONCE):
             out += self._of_some(texts[start : start + _AT_ONCE])
@@ -77,12 +84,23 @@ class Vocabulary(dict[str, int]):
 
     def of_words(self, words: Sequence[str]) -> list[str]:
         """The terms of all those words, one after the other."""
-        (found,) = self._found([words])
-        return list(_picked(self.terms, found.tolist()))
+        return list(_picked(self.terms, self._of_few(words)))
 
     def line(self, numbers: Integers) -> str:
         """The terms with those numbers, with spaces between them."""
         return " ".join(_picked(self.terms, numbers.tolist()))
+
+    def _of_few(self, words: Sequence[str]) -> list[int]:
+        """The numbers of the terms of a few words, as in a query: arrays would take several times as long."""
+        asked = self._asked
+        new = [word for word in words if word not in asked]
+        if new:
+            if len(asked) + len(new) > _MOST_ASKED:
+                asked = self._asked = {}
+                new = list(words)
+            found = self._found([[word] for word in new])
+            asked.update(zip(new, [numbers.tolist() for numbers in found], strict=True))
+        return [number for word in words for number in asked[word]]
 
     def _of_some(self, texts: Sequence[str]) -> list[Integers]:
         # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
