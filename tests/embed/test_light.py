@@ -9,6 +9,8 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ir.embed import LightEmbedder
 
@@ -112,3 +114,15 @@ def test_threads_can_share_it() -> None:
     for number, rows in results.items():
         assert rows.tobytes() == alone(texts[number]).tobytes()
     assert len(results) == 4
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.text(max_size=80) | st.sampled_from(["the of", "red red fox", "getUserName " * 80]), min_size=2, max_size=5
+    )
+)
+def test_a_text_alone_has_the_vector_that_it_has_among_others(light: LightEmbedder, texts: list[str]) -> None:
+    together = light(texts)
+    for text, row in zip(texts, together, strict=True):
+        np.testing.assert_array_equal(light([text])[0], row)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,9 @@ _GRAM_SIZES = (3,)
 _GRID = 1024.0
 _BLOCK = 256  # small enough for its arrays to stay in the processor cache
 _UNSTEMMED = "none"
+#: A longer text is no query: it is summed up by arrays.
+_MOST_SINGLE = 64
+_MOST_LISTED = 5000
 
 
 class LightEmbedder:
@@ -63,10 +66,24 @@ class LightEmbedder:
         """One row of length one for each text; a text without words gives zeros. ``input_type`` makes no difference."""
         out = np.zeros((len(texts), DIM), dtype=np.float32)
         with self._lock:
+            if len(texts) == 1:
+                out[:] = _unit(self._one(texts[0]))
+                return out
             for start in range(0, len(texts), _BLOCK):
                 block = texts[start : start + _BLOCK]
                 out[start : start + len(block)] = _unit(self._sums(block))
         return out
+
+    def _one(self, text: str) -> Floats:
+        """The row of one text, as of a query: what :meth:`_sums` gives, with fewer arrays."""
+        vocabulary = analyzer_for().vocabulary()
+        (numbers,) = vocabulary.of_texts([text])
+        if not len(numbers) or len(numbers) > _MOST_SINGLE:
+            return self._sums([text])
+        counts: dict[int, int] = {}
+        for number in numbers.tolist():
+            counts[number] = counts.get(number, 0) + 1
+        return self._vectors_of(vocabulary, "english").sum_of(counts)[None]
 
     def _sums(self, texts: Sequence[str], language: str = "english") -> Floats:
         vocabulary = analyzer_for(language).vocabulary()
@@ -94,6 +111,8 @@ class _TermVectors:
         self._starts = Column(np.int64, [0])
         self._buckets = Column(np.int64)
         self._weights = Column(np.float64)
+        #: The vectors of terms that queries had, as lists.
+        self._lists: dict[int, tuple[list[int], list[float]]] = {}
 
     def summed(self, rows: Integers, terms: Integers, factors: Floats, count: int) -> Floats:
         """The sum, in each of ``count`` rows, of the vectors of its terms, each times its factor."""
@@ -107,6 +126,28 @@ class _TermVectors:
         weights *= self._weights.values[entries]
         sums = np.bincount(places, weights, minlength=count * DIM)
         return sums.astype(np.float64, copy=False).reshape(count, DIM)
+
+    def sum_of(self, counts: Mapping[int, int]) -> Floats:
+        """The sum of the vectors of a few terms, each as often as it comes."""
+        held = self._lists
+        new = [number for number in counts if number not in held]
+        if new:
+            if len(held) + len(new) > _MOST_LISTED:
+                held.clear()
+                new = list(counts)
+            places = self._places_of(np.array(new)).tolist()
+            starts = self._starts.values
+            for number, place in zip(new, places, strict=True):
+                entries = slice(starts[place], starts[place + 1])
+                held[number] = (self._buckets.values[entries].tolist(), self._weights.values[entries].tolist())
+        buckets: list[int] = []
+        weights: list[float] = []
+        for number, count in counts.items():
+            its_buckets, its_weights = held[number]
+            buckets += its_buckets
+            factor = float(_DAMPED[count])
+            weights += its_weights if factor == 1.0 else [factor * weight for weight in its_weights]
+        return np.bincount(buckets, weights, minlength=DIM).astype(np.float64, copy=False)
 
     def _places_of(self, terms: Integers) -> Integers:
         """Which vectors are those of the terms; new ones are made on the way."""
