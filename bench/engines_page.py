@@ -20,7 +20,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "engines.md"
 PARTS = ("postgres", "milvus", "engines")
 MILVUS = "Milvus core in process, not a cluster"
 SEARCHES = ("hybrid", "hybrid, 5 % filter", "hybrid, 50 % filter", "dense", "lexical")
-#: Up to this load average before it began, a run had the machine for itself.
+#: Up to this load average before it began, a run had the machine for itself: the one before it still shows there.
 QUIET = 1.5
 LOADING = ("records per second, words analysed and all indexed", "bytes on disk per record")
 

@@ -166,7 +166,7 @@ def test_plain_words_are_told_together_as_they_are_one_by_one(words: list[str]) 
         core = word.strip("(.)")
         return core.lower() if re.fullmatch("[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+", core) else ""
 
-    assert plain_words(words, "(.)") == [alone(word) for word in words]
+    assert plain_words(words, "(.)", 200) == [alone(word) for word in words]
 
 
 def test_words_are_known_together_as_they_are_one_by_one() -> None:

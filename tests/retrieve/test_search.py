@@ -238,7 +238,7 @@ def test_an_empty_query_is_an_error(corpus_of: Make, query: Any) -> None:
 def test_an_empty_corpus_has_no_hits_and_a_note(corpus_of: Make) -> None:
     hits = search(corpus_of([]), "anything", mode="hybrid", surfaces=["chunk"])
     assert hits == []
-    assert hits.meta["notes"] == ["The corpus 'plane' is empty."]
+    assert hits.meta["notes"] == ["The corpus 'plane' is empty; look at what its source holds, and build again."]
 
 
 def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:

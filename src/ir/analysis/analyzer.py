@@ -114,7 +114,7 @@ class _Words:
 
     def _terms(self, words: Sequence[str]) -> Iterator[list[str]]:
         """The terms of each word."""
-        plain = plain_words(words, _AROUND_WORDS) if self._identifiers else [""] * len(words)
+        plain = plain_words(words, _AROUND_WORDS, LONGEST_TERM) if self._identifiers else [""] * len(words)
         odd = self._pieces([word for word, core in zip(words, plain, strict=True) if not core])
         kept, stems = (Kind.WHOLE, Kind.GRAM), self._stems
         stems.learn({*plain, *(text for found in odd for text, kind in found if kind not in kept)})
@@ -136,13 +136,8 @@ class _Words:
     def _pieces(self, words: Sequence[str]) -> list[list[tuple[str, Kind]]]:
         """The pieces of each word, in lower case."""
         quick = [word for word in words if self._identifiers and word.isascii() and len(word) <= LONGEST_TERM]
-        found = iter(ascii_pieces(quick))
-        return [
-            next(found)
-            if self._identifiers and word.isascii() and len(word) <= LONGEST_TERM
-            else self._careful_pieces(word)
-            for word in words
-        ]
+        found = dict(zip(quick, ascii_pieces(quick), strict=True))
+        return [found[word] if word in found else self._careful_pieces(word) for word in words]
 
     def _careful_pieces(self, word: str) -> list[tuple[str, Kind]]:
         return [

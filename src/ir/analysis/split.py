@@ -60,7 +60,6 @@ _UNSPACED = (
 _SEGMENT = re.compile(rf"[^{_CONNECTORS}+#]+")
 _HYPHEN = re.compile(rf"[{re.escape(_HYPHENS)}]")
 _PLAIN_LINE = re.compile(r"^(?:[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+)$", re.MULTILINE)
-_LONGEST_PLAIN = 200
 _CASED = re.compile(r"[0-9]+|[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _CASED_OR_LINE = re.compile(rf"{_CASED.pattern}|\n")
 _ASCII_RUN_OR_LINE = re.compile(rf"{_ASCII_RUN.pattern}|\n", re.ASCII)
@@ -115,18 +114,18 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     return found
 
 
-def plain_words(words: Sequence[str], around: str) -> list[str]:
+def plain_words(words: Sequence[str], around: str, longest: int) -> list[str]:
     """For each word the plain ASCII word or number, in lower case, that it is but for signs around it; else nothing.
 
-    >>> plain_words(["(Trees),", "getUserName", "42", "--"], "(),-")
-    ['trees', '', '42', '']
+    >>> plain_words(["(Trees),", "getUserName", "42", "--", "endless"], "(),-", longest=6)
+    ['trees', '', '42', '', '']
     """
     if not words:
         return []
     bare = _signs_around(around).sub("", "\n".join(words))
     # Plain ones are emptied, so that the others stand out.
     return [
-        "" if other or len(core) > _LONGEST_PLAIN else core
+        "" if other or len(core) > longest else core
         for core, other in zip(bare.lower().split("\n"), _PLAIN_LINE.sub("", bare).split("\n"), strict=True)
     ]
 

@@ -21,7 +21,7 @@ __all__ = ["OnnxEmbedder", "load"]
 Vectors = NDArray[np.float32]
 
 #: Part of every fingerprint: changes when this code computes other vectors from the same files.
-_VERSION = 1
+_VERSION, _INT8_VERSION = 1, 2
 _INT8 = "-int8"
 #: So many texts are tokenised at once; the tokens of a hundred thousand would take gigabytes.
 _SLAB = 2048
@@ -40,7 +40,7 @@ class OnnxEmbedder:
         self.max_tokens = folder.max_tokens
         self._dense = [_Dense(path) for path in folder.dense]
         self.dim = int(self._rows(["size"], "document").shape[1])
-        self.fingerprint = f"{name}-{self.dim}-v{_VERSION}-{folder.digest()}"
+        self.fingerprint = f"{name}-{self.dim}-v{_INT8_VERSION if int8 else _VERSION}-{folder.digest()}"
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
         out = np.zeros((len(texts), self.dim), np.float32)

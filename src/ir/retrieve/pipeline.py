@@ -49,14 +49,7 @@ def search(
     ``meta``. Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it has any: a weak embedder
     brings a lower ``alpha`` with it.
     """
-    if not more and filter is None and surfaces is None and rerank is None and bm25 is None and formulate is None:
-        try:
-            options = _plain(k, per_artifact, mode, fusion, rrf_k, alpha, bm25_sat_k, fetch_k)
-        except TypeError:  # something that no option can be; it is named below
-            pass
-        else:
-            return search_with(corpus, query, options)
-    options = SearchOptions.of(
+    options = _options(
         k=k,
         filter=filter,
         surfaces=surfaces,
@@ -75,28 +68,17 @@ def search(
     return search_with(corpus, query, options)
 
 
-@lru_cache(64, typed=True)
-def _plain(
-    k: int,
-    per_artifact: bool,
-    mode: str,
-    fusion: str,
-    rrf_k: float,
-    alpha: float,
-    bm25_sat_k: float | None,
-    fetch_k: int | None,
-) -> SearchOptions:
-    """The options of most searches, checked once."""
-    return SearchOptions(
-        k=k,
-        per_artifact=per_artifact,
-        mode=mode,
-        fusion=fusion,
-        rrf_k=rrf_k,
-        alpha=alpha,
-        bm25_sat_k=bm25_sat_k,
-        fetch_k=fetch_k,
-    )
+def _options(**keywords: Any) -> SearchOptions:
+    """The options of a search; those that most searches have are checked once."""
+    if not any(map(callable, keywords.values())):  # whatever it holds, a function should not be kept for being asked
+        try:
+            return _checked(**keywords)
+        except TypeError:  # a filter, which cannot be a key, or something that no option can be
+            pass
+    return SearchOptions.of(**keywords)
+
+
+_checked = lru_cache(64, typed=True)(SearchOptions.of)
 
 
 def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
@@ -108,7 +90,9 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     with corpus.store.snapshot() as snapshot:
         meta = _meta(snapshot, options)
         if not len(snapshot):
-            meta["notes"].append(f"The corpus {corpus.name!r} is empty.")
+            meta["notes"].append(
+                f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
+            )
             return Hits((), meta)
         _check_surfaces(snapshot, options)
         hits = _Session(corpus, snapshot, options, meta).hits(query)
