@@ -11,6 +11,7 @@ operation costs as much as a dozen steps.
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import inf
 from operator import neg
 from typing import TYPE_CHECKING
 
@@ -69,34 +70,38 @@ def _contenders(
     beta = 1.0 - alpha
     refs, cosines = dense.refs.tolist(), dense.scores.tolist()
     word_refs, bm25 = lexical.refs.tolist(), lexical.scores.tolist()
-    shares = [beta * score / (score + saturation) for score in bm25]
     groups = snapshot.grouping(dense.refs)[0].tolist() if options.per_artifact else refs
-    place_of = dict(zip(word_refs, range(len(bm25)), strict=True))
-    places = [place_of.get(ref) for ref in refs]
-    lowest = [
-        alpha * cosine if place is None else alpha * cosine + shares[place]
-        for cosine, place in zip(cosines, places, strict=True)
-    ]
+    at_of = {ref: at for at, ref in enumerate(refs)}
+    lowest = [alpha * cosine for cosine in cosines]
+    place_at: dict[int, int] = {}
+    for place, ref in enumerate(word_refs):
+        if ref in at_of:
+            at = at_of[ref]
+            place_at[at] = place
+            lowest[at] += beta * bm25[place] / (bm25[place] + saturation)
     bar = _kth_best(lowest, groups, k)
     if bar is None:
         return None
     # The lists are in order: those that only words found and that can reach the bar come first.
-    reach = bisect_right(shares, alpha * cosines[-1] - bar, key=neg)
-    near = set(refs)
-    far = [ref for ref in word_refs[:reach] if ref not in near]
+    needed = _bm25_for(bar - alpha * cosines[-1], beta, saturation)
+    reach = bisect_right(bm25, -needed, key=neg)
+    far = [place for place in range(reach) if word_refs[place] not in at_of]
     known: list[_Contender] = []
     if far:
-        for ref, group, cosine in _looked_up(snapshot, question, far, options):
-            place = place_of[ref]
-            known.append((-alpha * cosine - shares[place], ref, group, 0, cosine, place + 1, bm25[place]))
-    unseen = 0.0 if lexical.exhausted else shares[-1]
-    wordless = [at for at, place in enumerate(places) if place is None and lowest[at] + unseen >= bar]
+        found = _looked_up(snapshot, question, [word_refs[place] for place in far], options)
+        for place, (ref, group, cosine) in zip(far, found, strict=True):
+            score = bm25[place]
+            blended = alpha * cosine + beta * score / (score + saturation)
+            if blended >= bar:
+                known.append((-blended, ref, group, 0, cosine, place + 1, score))
+    unseen = 0.0 if lexical.exhausted else beta * bm25[-1] / (bm25[-1] + saturation)
+    wordless = [at for at, low in enumerate(lowest) if low + unseen >= bar and at not in place_at]
     if wordless and known:
         # What the others turned out to score may be out of reach.
         bar = _kth_best(lowest + [-one[0] for one in known], groups + [one[2] for one in known], k) or bar
         wordless = [at for at in wordless if lowest[at] + unseen >= bar]
-    for at, place in enumerate(places):
-        if place is not None and lowest[at] >= bar:
+    for at, place in place_at.items():
+        if lowest[at] >= bar:
             known.append((-lowest[at], refs[at], groups[at], at + 1, cosines[at], place + 1, bm25[place]))
     words = [0.0] * len(wordless)
     if wordless and not lexical.exhausted:
@@ -105,6 +110,14 @@ def _contenders(
         blended = lowest[at] + beta * score / (score + saturation)
         known.append((-blended, refs[at], groups[at], at + 1, cosines[at], 0, score))
     return known
+
+
+def _bm25_for(share: float, beta: float, saturation: float) -> float:
+    """The score from which on the words add ``share`` to a blend."""
+    if share >= beta:  # no score is enough
+        return inf
+    # Rounding must not cost a record its place: a little less is asked for than is needed.
+    return saturation * share / (beta - share) * (1 - 1e-9) if share > 0 else 0.0
 
 
 def _looked_up(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.float64]
     Refs = NDArray[np.int64]
 
-__all__ = ["DFLT_B", "DFLT_K1", "LENGTHS", "Postings", "idf", "rounded_lengths", "term_weights"]
+__all__ = ["DFLT_B", "DFLT_K1", "LENGTHS", "Postings", "idf", "rounded_length", "rounded_lengths", "term_weights"]
 
 DFLT_K1 = 1.2
 DFLT_B = 0.75
@@ -39,6 +40,7 @@ def _representable_lengths() -> NDArray[np.int64]:
 
 #: Every length that survives being written in one byte, ascending. Search engines keep no other.
 LENGTHS = _representable_lengths()
+_LENGTHS: list[int] = LENGTHS.tolist()
 
 
 def rounded_lengths(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -49,6 +51,11 @@ def rounded_lengths(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.in
     """
     at = np.searchsorted(LENGTHS, np.asarray(lengths, dtype=np.int64), side="right") - 1
     return LENGTHS[at]
+
+
+def rounded_length(length: int) -> int:
+    """:func:`rounded_lengths` of one."""
+    return _LENGTHS[bisect_right(_LENGTHS, length) - 1]
 
 
 def idf(documents: int, frequency: int) -> float:

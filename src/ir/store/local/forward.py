@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,7 +20,7 @@ import numpy as np
 
 from ir.analysis.counting import counted, stretches
 from ir.protocols import Ranking
-from ir.store.bm25 import DFLT_B, DFLT_K1, rounded_lengths, term_weights
+from ir.store.bm25 import DFLT_B, DFLT_K1, rounded_length, rounded_lengths, term_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,10 +36,13 @@ __all__ = ["Forward", "ForwardWriter", "NarrowedWords", "Weights", "hash_of"]
 
 #: A record that holds a term more often than this counts as holding it so often: its score is at its limit by then.
 _MOST_COUNTED = 65_535
-#: Up to so many records are scored one by one.
-_FEW = 12
-#: After so many records the pages that they lie on are given back. Each brings some 64 KB of neighbours with it.
-_MOST_TOUCHED = 200
+#: Up to so many times a term is looked for in a record, records are scored one by one.
+_FEW = 400
+#: So many bytes a term's hash has.
+_HASH = 8
+#: After so many records the pages that they lie on are given back. Each brings some 64 KB of neighbours with it, so
+#: files of up to so many bytes stay.
+_MOST_TOUCHED, _STAYS = 200, 64_000_000
 #: Parts of up to so many entries, or of so many times as many as there are in all later ones, are merged with those.
 _SMALL, _LIKE = 50_000, 2
 
@@ -96,6 +100,11 @@ class Weights:
         self.average = average_length or 1.0
 
     @cached_property
+    def by_bytes(self) -> list[tuple[bytes, float]]:
+        """The same, each hash as it stands in a file."""
+        return [(name.to_bytes(_HASH, sys.byteorder), value) for name, value in self.by_hash.items()]
+
+    @cached_property
     def hashes(self) -> Hashes:
         """Ascending."""
         return np.array(sorted(self.by_hash), np.uint64)
@@ -127,7 +136,7 @@ class _Part:
     def touched(self, records: int) -> None:
         """Say how many records were looked at: now and then the memory that this took is given back."""
         self._touched += records
-        if self._touched > _MOST_TOUCHED:
+        if self._touched > _MOST_TOUCHED and self.terms.nbytes > _STAYS:
             self._touched = 0
             for held in self._maps:
                 _let_go(held)
@@ -141,17 +150,23 @@ class _Part:
 
     def scores_of_few(self, weights: Weights, refs: Refs) -> list[float]:
         """The scores of some records that are here. So few are scored sooner one by one than as arrays."""
-        places = np.searchsorted(self.numbers, refs)
-        norms = (DFLT_K1 * (1 - DFLT_B + DFLT_B * rounded_lengths(self.lengths[places]) / weights.average)).tolist()
-        value_of = weights.by_hash
+        places = self.numbers.searchsorted(refs)
+        ends = (self.ends.take(places) * _HASH).tolist()
+        starts = [int(self.ends[place - 1]) * _HASH if place else 0 for place in places.tolist()]
+        fixed, each = DFLT_K1 * (1 - DFLT_B), DFLT_K1 * DFLT_B / weights.average
+        norms = [fixed + each * rounded_length(length) for length in self.lengths.take(places).tolist()]
         scores = []
-        for place, norm in zip(places.tolist(), norms, strict=True):
-            start, end = (int(self.ends[place - 1]) if place else 0), int(self.ends[place])
+        for start, end, norm in zip(starts, ends, norms, strict=True):
             score = 0.0
-            for at, name in enumerate(self.terms[start:end].tolist(), start):
-                if name in value_of:
-                    count = int(self.counts[at])
-                    score += value_of[name] * (DFLT_K1 + 1) * count / (count + norm)
+            held = self._maps[0][start:end]
+            for name, value in weights.by_bytes:
+                if name in held:
+                    at = held.index(name)
+                    while at > 0 and at % _HASH:  # the end of one hash and the beginning of the next
+                        at = held.find(name, at + 1)
+                    if at >= 0:
+                        count = int(self.counts[(start + at) // _HASH])
+                        score += value * (DFLT_K1 + 1) * count / (count + norm)
             scores.append(score)
         self.touched(len(scores))
         return scores
@@ -172,7 +187,7 @@ class Forward:
 
     def scores(self, weights: Weights, refs: Refs) -> Scores:
         """The score of each given record; 0 where no term matches."""
-        if len(refs) <= _FEW and len(self._parts) == 1:
+        if len(refs) * len(weights.by_hash) <= _FEW and len(self._parts) == 1:
             return np.array(self._parts[0].scores_of_few(weights, refs), dtype=np.float32)
         out = np.zeros(len(refs))
         for part in self._parts:
@@ -232,7 +247,7 @@ def _scored(part: _Part, places: Integers, weights: Weights) -> Floats:
 
 def _places(numbers: Integers, refs: Refs) -> tuple[Integers, NDArray[np.bool_] | None]:
     """Where each ref stands, and which of them do; ``None`` if all."""
-    places = np.searchsorted(numbers, refs)
+    places = numbers.searchsorted(refs)
     if len(numbers):
         inside = numbers[np.minimum(places, len(numbers) - 1)] == refs
         return places, None if inside.all() else inside

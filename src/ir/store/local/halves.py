@@ -24,8 +24,9 @@ _SHIFT = 13
 _BITS = np.int32(-0x70002000)
 #: So many rows are scanned together: they stay in the cache of the processor.
 _BLOCK = 256
-#: Waking the threads of a matrix library takes longer than multiplying fewer numbers than this.
-_FEW = 200_000
+#: A matrix library multiplies fewer numbers than this on one thread. It has more of them at work on up to the second
+#: many in vain: waking them takes longer than multiplying.
+_FEW, _MANY = 9_000, 200_000
 
 
 def widened(rows: NDArray[np.int16]) -> Floats:
@@ -42,9 +43,9 @@ def dots(rows: NDArray[np.int16], vector: Floats) -> Floats:
 
 def products(rows: Floats, vector: Floats) -> Floats:
     """The product of each row with the vector, in single precision already."""
-    if rows.size < _FEW:
+    if _FEW < rows.size < _MANY:
         return np.einsum("ij,j->i", rows, vector)  # type: ignore[no-any-return]
-    return rows @ vector
+    return rows.dot(vector)  # type: ignore[no-any-return]
 
 
 def scanned(rows: NDArray[np.int16], vector: Floats) -> Floats:

@@ -81,7 +81,7 @@ class Segment:
             self._matrix = widened(self._halves(slice(None)))
         if self._matrix is None:
             return dots(self._halves(positions), vector)
-        return products(self._matrix[positions], vector)
+        return products(self._matrix.take(positions, 0), vector)
 
     def nearest(self, vector: Vector, limit: int, mask: Mask | None) -> tuple[Positions, Scores]:
         """The best ``limit`` rows that the mask lets pass, best first."""
@@ -142,9 +142,9 @@ class Segment:
             bits = np.packbits(mask, bitorder="little")
             selector = faiss.IDSelectorBitmap(self.count, faiss.swig_ptr(bits))
             parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
-        scores, positions = index.search(vector[None, :], min(limit, self.count), params=parameters)
-        found = positions[0] >= 0
-        return positions[0][found], scores[0][found]
+        positions, scores = _asked(index, vector, min(limit, self.count), parameters)
+        found = positions >= 0
+        return positions[found], scores[found]
 
     def _by_codes(self, vector: Vector, limit: int, mask: Mask | None, passing: int) -> tuple[Positions, Scores]:
         """The codes' best candidates, scored exactly; more of them where a mask will drop some."""
@@ -161,8 +161,7 @@ class Segment:
         if parameters is None:
             parameters = faiss.IndexRefineSearchParameters(k_factor=wanted / kept)  # type: ignore[call-arg]
             self._parameters[wanted, kept] = parameters
-        found, near = self._refined.search(vector[None, :], kept, params=parameters)
-        scores, positions = found[0], near[0]
+        positions, scores = _asked(self._refined, vector, kept, parameters)
         if mask is None and positions[-1] >= 0:
             return positions, scores
         passes = positions >= 0
@@ -195,11 +194,12 @@ class Segment:
             self._index, self._raw = index, codes.reshape(self.count, self.dim * 2)
         return self._index
 
-    def _halves(self, which: Any) -> NDArray[np.int16]:
+    def _halves(self, which: slice | Positions) -> NDArray[np.int16]:
         """The bits of some rows."""
         if self._raw is None:
             return np.empty((0, self.dim), dtype=np.int16)
-        return np.ascontiguousarray(self._raw[which]).view(np.int16)
+        rows = self._raw[which] if isinstance(which, slice) else self._raw.take(which, 0)
+        return np.ascontiguousarray(rows).view(np.int16)
 
 
 class Narrowed:
@@ -214,8 +214,18 @@ class Narrowed:
         self._index.add_sa_codes(codes)
 
     def nearest(self, vector: Vector, limit: int) -> tuple[Positions, Scores]:
-        scores, places = self._index.search(vector[None, :], min(limit, len(self._positions)))
-        return self._positions[places[0]], scores[0]
+        places, scores = _asked(self._index, vector, min(limit, len(self._positions)))
+        return self._positions[places], scores
+
+
+def _asked(index: Any, vector: Vector, limit: int, parameters: Any = None) -> tuple[Positions, Scores]:
+    """What ``index.search`` of faiss gives for one vector; its checks take a third of the time that 10,000 rows do."""
+    import faiss
+
+    vector = np.ascontiguousarray(vector, dtype=np.float32)
+    scores, positions = np.empty(limit, np.float32), np.empty(limit, np.int64)
+    index.search_c(1, faiss.swig_ptr(vector), limit, faiss.swig_ptr(scores), faiss.swig_ptr(positions), parameters)
+    return positions, scores
 
 
 def _best(positions: Positions | None, scores: Scores, limit: int) -> tuple[Positions, Scores]:

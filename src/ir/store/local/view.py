@@ -74,11 +74,14 @@ class View:
             self._forward = Forward(folder / FORWARD)
         except (OSError, ValueError, RuntimeError) as error:
             raise Damaged(folder) from error
+        # Frequencies and words count records that are gone until the index is made anew; so must their number.
+        self._documents = len(self.lexical) + manifest.lexical_dead
+        self._average_length = manifest.words / self._documents if self._documents else 0.0
         self._numbers = _joined([segment.numbers for segment in self.segments])
         self._artifacts = _joined([segment.artifacts for segment in self.segments])
         self._kinds = _joined([segment.kinds for segment in self.segments])
-        #: Whether no artifact has two records, as their numbers tell at once where they were written in order.
-        self._single = bool((self._artifacts[1:] > self._artifacts[:-1]).all())
+        #: Whether no artifact has two records.
+        self._single = _all_different(self._artifacts)
         self._alive: Mask | None = None
         if manifest.dead:
             self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
@@ -124,7 +127,7 @@ class View:
     def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
         if len(self.segments) == 1:
             segment = self.segments[0]
-            return segment.scores(vector, np.searchsorted(segment.numbers, refs))
+            return segment.scores(vector, segment.numbers.searchsorted(refs))
         out = np.zeros(len(refs), dtype=np.float32)
         for segment in self.segments:
             positions, inside = numbers_in(segment, refs)
@@ -153,10 +156,8 @@ class View:
         return self._forward.scores(self._weights(terms), refs)
 
     def term_stats(self, terms: Iterable[str]) -> TermStats:
-        # Frequencies and words count records that are gone until the index is made anew; so must their number.
-        documents = len(self.lexical) + self.manifest.lexical_dead
-        average = self.manifest.words / documents if documents else 0.0
-        return TermStats(documents, average, {term: self.lexical.frequency(term) for term in terms})
+        frequencies = {term: self.lexical.frequency(term) for term in terms}
+        return TermStats(self._documents, self._average_length, frequencies)
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
         worth = self._worth
@@ -172,7 +173,7 @@ class View:
         for term, weight in terms.items():
             name, value = worth[term]
             named[name] = weight * value
-        return Weights(named, self.term_stats(()).average_length)
+        return Weights(named, self._average_length)
 
     def _narrowed_words(self, passing: _Passing, mask: Mask) -> NarrowedWords | None:
         """The words of the passing records by themselves, from the second time that a filter is asked."""
@@ -180,7 +181,7 @@ class View:
         if passing.words is None and passing.ranked > 1:
             refs = self._numbers[np.flatnonzero(mask)]
             if len(refs) <= _NARROWED_WORDS:
-                passing.words = self._forward.narrowed(refs, self.term_stats(()).average_length or 1.0)
+                passing.words = self._forward.narrowed(refs, self._average_length or 1.0)
                 kept = [held for held in self._passing.values() if held.words is not None]
                 for held in kept[:-_NARROWED_FILTERS]:
                     held.words, held.ranked = None, 0
@@ -251,6 +252,12 @@ class View:
             return refs, [*self.kinds_present] * len(refs)
         positions = self._numbers.searchsorted(refs)
         return self._artifacts[positions], [self.kind_names[kind] for kind in self._kinds[positions].tolist()]
+
+
+def _all_different(numbers: NDArray[np.int64]) -> bool:
+    """Whether no number comes twice; said of numbers only that are about as many as they are large."""
+    highest = int(numbers.max(initial=0))
+    return highest <= 4 * len(numbers) and int(np.bincount(numbers, minlength=1).max()) <= 1
 
 
 def _distinct(numbers: NDArray[np.int64]) -> list[int]:
