@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,18 +111,19 @@ class _Words:
         self._stems = Stems(self._language)
         return Vocabulary(self._terms)
 
-    def _terms(self, words: Sequence[str]) -> Iterator[list[str]]:
+    def _terms(self, words: Sequence[str]) -> list[Sequence[str]]:
         """The terms of each word."""
         plain = plain_words(words, _AROUND_WORDS, LONGEST_TERM) if self._identifiers else [""] * len(words)
         odd = self._pieces([word for word, core in zip(words, plain, strict=True) if not core])
         kept, stems = (Kind.WHOLE, Kind.GRAM), self._stems
-        stems.learn({*plain, *(text for found in odd for text, kind in found if kind not in kept)})
-        others = iter(odd)
-        for core in plain:
-            if core:
-                yield [] if core in stems.stop_words else [stems[core]]
-            else:
-                yield [term for text, kind in next(others) if (term := self._term(text, kind))]
+        stems.learn({*plain, *[text for found in odd for text, kind in found if kind not in kept]})
+        others, stop_words = iter(odd), stems.stop_words
+        return [
+            (() if core in stop_words else (stems[core],)) if core else self._terms_of(next(others)) for core in plain
+        ]
+
+    def _terms_of(self, pieces: Sequence[tuple[str, Kind]]) -> list[str]:
+        return [term for text, kind in pieces if (term := self._term(text, kind))]
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
@@ -163,6 +163,8 @@ def bounded(text: str, kind: Kind) -> tuple[str, Kind]:
     if kind is Kind.COMPOUND:
         text = without_hyphens(text)
     if len(text) > LONGEST_TERM:
+        import hashlib  # loads a library that few texts need
+
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"{text[:_KEPT_PREFIX]}~{digest}", Kind.WHOLE
     return text, kind

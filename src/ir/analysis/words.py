@@ -6,7 +6,7 @@ Every character of a corpus passes here, so a word that was met before costs one
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ class Vocabulary(dict[str, int]):
     ``find`` gives the terms of words, many at a time.
     """
 
-    def __init__(self, find: Callable[[Sequence[str]], Iterable[Sequence[str]]]) -> None:
+    def __init__(self, find: Callable[[Sequence[str]], Sequence[Sequence[str]]]) -> None:
         super().__init__()
         self._find = find
         self._numbers = _Numbers()
@@ -59,6 +59,7 @@ class Vocabulary(dict[str, int]):
         # The numbers of the terms of all words, one after the other, and where those of each word begin.
         self._given = Column(np.int64)
         self._starts = Column(np.int64, [0])
+        self._known = 0
         self._new: list[str] = []
         self._asked: dict[str, list[int]] = {}
         self._latest: dict[str, Integers] = {}
@@ -71,7 +72,7 @@ class Vocabulary(dict[str, int]):
     @property
     def full(self) -> bool:
         """Whether more words were met than most languages have: time for a new one."""
-        return len(self._starts.values) > MOST_REMEMBERED
+        return self._known >= MOST_REMEMBERED
 
     def of_texts(self, texts: Sequence[str]) -> list[Integers]:
         """The numbers of the terms of each text, in their order. The arrays are not the caller's to change."""
@@ -145,7 +146,7 @@ class Vocabulary(dict[str, int]):
         return [flat[start:end] for start, end in pairwise(ends)]
 
     def __missing__(self, word: str) -> int:
-        number = len(self._starts.values) - 1 + len(self._new)
+        number = self._known + len(self._new)
         if len(word) <= LONGEST_REMEMBERED:
             self[word] = number
         self._new.append(word)
@@ -154,10 +155,11 @@ class Vocabulary(dict[str, int]):
     def _fill(self) -> None:
         if not self._new:
             return
-        found = list(self._find(self._new))
+        found = self._find(self._new)
         numbers = _picked(self._numbers, list(chain.from_iterable(found)))
         self._given.append(np.array(numbers, np.int64))
-        self._starts.append(self._starts.values[-1] + np.cumsum([len(terms) for terms in found]))
+        self._starts.append(self._starts.values[-1] + np.cumsum(list(map(len, found))))
+        self._known += len(self._new)
         self._new = []
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,7 +102,8 @@ def make_generation(
     *,
     seq: int,
     analyzer: Analyzer,
-    durable: bool = True,
+    durable: bool,
+    fields: Mapping[int, Mapping[str, Any]],
 ) -> Manifest:
     """Write the generation of the database as ``connection`` sees it into a new folder below ``home``."""
     plan = _plan(connection, base if base_folder is not None else None, analyzer)
@@ -114,7 +114,7 @@ def make_generation(
     try:
         known = _take_over(plan, base_folder, aside)
         reach("generation:files-linked")
-        manifest = _write(connection, plan, aside, Manifest(name, seq, 0, analyzer.id, 0), analyzer)
+        manifest = _write(connection, plan, aside, Manifest(name, seq, 0, analyzer.id, 0), analyzer, fields)
         if durable:
             sync_tree(aside, known)
             reach("generation:files-synced")
@@ -125,6 +125,8 @@ def make_generation(
             sync_folder(home)
             reach("generation:folder-synced")
     except BaseException:
+        import shutil
+
         shutil.rmtree(aside, ignore_errors=True)
         raise
     return manifest
@@ -132,6 +134,8 @@ def make_generation(
 
 def remove_old(home: Path, current: str) -> None:
     """Delete what no reader needs: half-made folders and all but the latest old generations."""
+    import shutil  # takes longer to import than to open a corpus with
+
     folders = sorted((path for path in home.iterdir() if path.name != current), key=lambda path: path.name)
     half_made = [path for path in folders if path.name.startswith(".")]
     old = [path for path in folders if not path.name.startswith(".")]
@@ -188,7 +192,12 @@ def _take_over(plan: _Plan, base_folder: Path | None, folder: Path) -> dict[str,
 
 
 def _write(
-    connection: sqlite3.Connection, plan: _Plan, folder: Path, manifest: Manifest, analyzer: Analyzer
+    connection: sqlite3.Connection,
+    plan: _Plan,
+    folder: Path,
+    manifest: Manifest,
+    analyzer: Analyzer,
+    fields: Mapping[int, Mapping[str, Any]],
 ) -> Manifest:
     from concurrent.futures import ThreadPoolExecutor  # takes longer to import than to open a corpus with
 
@@ -203,7 +212,7 @@ def _write(
             vectors = _vectors(connection, plan.dense_after, manifest.dim)
             finish = write_segment(folder, manifest.name, rows, vectors, manifest.dim)
             pending = pool.submit(finish)
-        words = _write_words(connection, plan, folder, manifest.name, analyzer)
+        words = _write_words(connection, plan, folder, manifest.name, analyzer, fields)
         if pending is not None:
             manifest.segments.append(pending.result())
     manifest.words = words + (plan.base.words if plan.keep_lexical and plan.base else 0)
@@ -212,7 +221,14 @@ def _write(
     return manifest
 
 
-def _write_words(connection: sqlite3.Connection, plan: _Plan, folder: Path, name: str, analyzer: Analyzer) -> int:
+def _write_words(
+    connection: sqlite3.Connection,
+    plan: _Plan,
+    folder: Path,
+    name: str,
+    analyzer: Analyzer,
+    fields: Mapping[int, Mapping[str, Any]],
+) -> int:
     """Index the words of new records both ways, and their metadata; how many words they have."""
     (folder / LEXICAL).mkdir(exist_ok=True)
     (expected,) = connection.execute("SELECT count(*) FROM records WHERE number > ?", (plan.lexical_after,)).fetchone()
@@ -226,11 +242,14 @@ def _write_words(connection: sqlite3.Connection, plan: _Plan, folder: Path, name
     )
     with closing(ForwardWriter(folder / FORWARD, name)) as forward:
         while rows := cursor.fetchmany(_READ):
-            fields = [{} if metadata == "{}" else json.loads(metadata) for _, _, metadata, _ in rows]
-            surfaces = [(row[3], known) for row, known in zip(rows, fields, strict=True)]
+            held = [
+                fields[number] if number in fields else {} if metadata == "{}" else json.loads(metadata)
+                for number, _, metadata, _ in rows
+            ]
+            surfaces = [(row[3], known) for row, known in zip(rows, held, strict=True)]
             vocabulary, numbered = document_numbers(analyzer, surfaces)
             words += forward.add([row[0] for row in rows], vocabulary, numbered)
-            for (number, kind, _, _), known, terms in zip(rows, fields, numbered, strict=True):
+            for (number, kind, _, _), known, terms in zip(rows, held, numbered, strict=True):
                 writer.add(number, vocabulary.line(terms), [kinds[kind], *metadata_terms(known)])
         forward.finish()
     reach("forward:written")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from ir.store.local.files import is_intact
 from ir.store.local.generation import Manifest, make_generation
 
 __all__ = ["State", "derive_from"]
+
+_NONE: Mapping[int, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -46,15 +50,28 @@ class State:
         return manifest if last <= manifest.last and not gone else None
 
 
-def derive_from(connection: sqlite3.Connection, state: State, home: Path, target: Path, *, durable: bool) -> Manifest:
-    """Make the generation of what the connection sees below ``target``, building upon the last one if it is whole."""
+def derive_from(
+    connection: sqlite3.Connection,
+    state: State,
+    home: Path,
+    target: Path,
+    *,
+    durable: bool,
+    fields: Mapping[int, Mapping[str, Any]] = _NONE,
+) -> Manifest:
+    """Make the generation of what the connection sees below ``target``, building upon the last one if it is whole.
+
+    ``fields`` are the metadata of some records, by number; those of others are read.
+    """
     base = Manifest.parse(state.generation)
     folder = home / base.name if base is not None and is_intact(home / base.name, base.files) else None
-    analyzer = state.analyzer()
+    make = partial(
+        make_generation, connection, target, seq=state.seq, analyzer=state.analyzer(), durable=durable, fields=fields
+    )
     try:
-        return make_generation(connection, target, base, folder, seq=state.seq, analyzer=analyzer, durable=durable)
+        return make(base, folder)
     except (FileNotFoundError, ValueError, RuntimeError):
         # What was to be built upon could not be read after all; the truth can.
         if folder is None:
             raise
-        return make_generation(connection, target, None, None, seq=state.seq, analyzer=analyzer, durable=durable)
+        return make(None, None)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,14 +35,20 @@ __all__ = ["LocalStore"]
 DFLT_LOCK_TIMEOUT = 10.0
 #: Pages that a transaction touches again and again, those of keys in random order, should not be written each time.
 _WRITING_CACHE_KB = 64_000
+#: Of about so many records a transaction keeps the metadata at hand: some tens of megabytes, to spare reading them.
+_MOST_FIELDS = 50_000
 
 
 class _Transaction(threading.local):
-    """What this thread is writing, if it is."""
+    """What this thread is writing, if it is.
+
+    ``fields`` has the metadata of the first records, by number: the derived files need them again.
+    """
 
     connection: sqlite3.Connection | None = None
     written = False
     records_written = False
+    fields: dict[int, Mapping[str, Any]] = {}  # noqa: RUF012 - a new one for each transaction
 
 
 class _Reading:
@@ -122,11 +126,12 @@ class LocalStore(CorpusStore):
                     connection.execute("BEGIN IMMEDIATE")
                     reach("transaction:begun")
                     self._own.connection, self._own.written, self._own.records_written = connection, False, False
+                    self._own.fields = {}
                     try:
                         yield
                         current = self._commit(connection, derive=derive)
                     finally:
-                        self._own.connection = None
+                        self._own.connection, self._own.fields = None, {}
                         connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
                 if current is not None:
                     with suppress(OSError):
@@ -142,7 +147,8 @@ class LocalStore(CorpusStore):
         if derive and self._own.records_written:
             reach("records:written")
             self._home.mkdir(exist_ok=True)
-            manifest = derive_from(connection, State.read(connection), self._home, self._home, durable=True)
+            state, fields = State.read(connection), self._own.fields
+            manifest = derive_from(connection, state, self._home, self._home, durable=True, fields=fields)
             connection.execute("UPDATE state SET generation = ?", (manifest.dumps(),))
             connection.execute("DELETE FROM tombstones")
             name = manifest.name
@@ -225,6 +231,9 @@ class LocalStore(CorpusStore):
 
     def _private(self, connection: sqlite3.Connection, state: State) -> View:
         """Derived files for this process alone, gone with it."""
+        import shutil
+        import tempfile
+
         home = Path(tempfile.mkdtemp(prefix="ir-"))
         manifest = derive_from(connection, state, self._home, home, durable=False)
         view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
@@ -292,7 +301,9 @@ class LocalStore(CorpusStore):
 
     def _write_records(self, records: Sequence[Record]) -> None:
         with self._connection() as connection:
-            write_records(connection, records)
+            written = write_records(connection, records)
+        if len(self._own.fields) < _MOST_FIELDS:
+            self._own.fields.update({number: record.metadata for number, record in written.items()})
         self._own.written = self._own.records_written = True
 
     def _erase_records(self, record_ids: Sequence[str]) -> None:

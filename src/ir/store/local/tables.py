@@ -42,8 +42,11 @@ def read_records(connection: sqlite3.Connection, record_ids: Sequence[str]) -> l
     return [record for marks, part in _parts(wanted) for record in records_of(connection, f"r.id IN ({marks})", part)]
 
 
-def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> None:
-    """Write records under new numbers; derived files take a changed record for one gone and one new."""
+def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> dict[int, Record]:
+    """Write records under new numbers, and return them by number.
+
+    Derived files take a changed record for one gone and one new.
+    """
     erase_records(connection, [record.id for record in records])
     latest = {record.id: record for record in records}
     artifacts = _numbers(connection, "artifacts", "id", {record.artifact_id for record in records})
@@ -51,14 +54,16 @@ def write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> 
     (last,) = connection.execute(
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'records'), 0)"
     ).fetchone()
+    numbered = dict(enumerate(latest.values(), start=last + 1))
     rows, vectors = [], []
-    for number, record in enumerate(latest.values(), start=last + 1):
+    for number, record in numbered.items():
         metadata = _json(record.metadata) if record.metadata else "{}"
         artifact, kind = artifacts[record.artifact_id], kinds[record.surface_kind]
         rows.append((number, record.id, artifact, kind, record.surface_index, metadata, record.text))
         vectors.append((number, record.vector.astype("<f4", copy=False).tobytes()))
     connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO vectors VALUES (?, ?)", vectors)
+    return numbered
 
 
 def erase_records(connection: sqlite3.Connection, record_ids: Sequence[str]) -> bool:
