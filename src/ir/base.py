@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
@@ -42,6 +41,8 @@ def storage_key(*parts: str) -> str:
     >>> storage_key("a", "b") == storage_key("a", "b") != storage_key("ab")
     True
     """
+    import hashlib  # loads a library that a search does not need
+
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     told = b"".join([len(part).to_bytes(8, "little") + part for part in encoded])
     return hashlib.blake2b(told, digest_size=12).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
@@ -52,6 +51,8 @@ def safe_name(name: str) -> str:
     safe = _UNSAFE.sub("_", name).strip(".")
     if safe == name and safe and len(safe) <= 120:
         return safe
+    import hashlib  # loads a library that few names need
+
     return f"{safe[:100]}-{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
 
 

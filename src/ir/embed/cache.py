@@ -7,8 +7,6 @@ worth an error: whatever goes wrong is logged, and the vectors are computed.
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
 import sqlite3
 import time
@@ -17,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -50,7 +48,6 @@ _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 Result = TypeVar("Result")
-_log = logging.getLogger(__name__)
 
 
 class VectorCache:
@@ -95,7 +92,7 @@ class VectorCache:
         except sqlite3.Error as error:
             code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
             if code in _PASSING:
-                _log.warning("The embedding cache %s is busy; going on without it this time.", self.path)
+                _warn("The embedding cache %s is busy; going on without it this time.", self.path)
                 return otherwise
             if code in _BROKEN and self._set_aside(error):
                 return otherwise
@@ -133,12 +130,12 @@ class VectorCache:
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         except OSError:
             return False
-        _log.warning("The embedding cache %s is broken (%s); moved to %s and begun anew.", self.path, error, aside.name)
+        _warn("The embedding cache %s is broken (%s); moved to %s and begun anew.", self.path, error, aside.name)
         return True
 
     def _disable(self, error: Exception) -> None:
         self.disabled = True
-        _log.warning("The embedding cache %s cannot be used (%s); going on without it.", self.path, error)
+        _warn("The embedding cache %s cannot be used (%s); going on without it.", self.path, error)
 
 
 def _transact(db: sqlite3.Connection, action: Callable[[sqlite3.Connection], object]) -> None:
@@ -189,11 +186,19 @@ def _forget(db: sqlite3.Connection, space: str) -> None:
     db.execute("DELETE FROM vectors WHERE space = ?", (space,))
 
 
+def _warn(message: str, *details: Any) -> None:
+    import logging  # takes longer to import than opening a corpus takes
+
+    logging.getLogger(__name__).warning(message, *details)
+
+
 def _today() -> int:
     return int(time.time() // _SECONDS_PER_DAY)
 
 
 def _key(text: str) -> bytes:
+    import hashlib  # as above: `light` needs neither
+
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

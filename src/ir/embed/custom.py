@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -59,6 +57,8 @@ class CallableEmbedder:
     def fingerprint(self) -> str:
         """The id, or for a callable without one a hash of the vectors of a few probe texts."""
         if self._fingerprint is None:
+            import hashlib
+
             rows = self(_PROBES).astype(np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             # Rounded, so that the last bits, in which two runs of one model may differ, do not count.
@@ -96,6 +96,8 @@ class CallableEmbedder:
 
 
 def _accepts_input_type(function: Callable[..., Any]) -> bool:
+    import inspect
+
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

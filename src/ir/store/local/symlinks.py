@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 
@@ -17,6 +15,8 @@ class ReadableFolder:
     def __init__(self, path: Path, *, temporary: bool = False) -> None:
         self.path = path
         if temporary:
+            import shutil
+
             weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
 
@@ -27,6 +27,8 @@ def readable_copy(folder: Path) -> ReadableFolder:
     """
     if os.access(folder, os.W_OK):
         return ReadableFolder(folder)
+    import tempfile
+
     links = Path(tempfile.mkdtemp(prefix="ir-"))
     for entry in folder.iterdir():
         if not entry.name.endswith(".lock"):

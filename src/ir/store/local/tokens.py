@@ -7,7 +7,6 @@ distinct terms of a path any leaf of a filter can be decided without reading a r
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -38,7 +37,6 @@ _LONGEST = 1000
 _DEEPEST = 8
 #: What ``json.dumps`` does with a text.
 _quoted = json.encoder.encode_basestring_ascii
-_blake2b = hashlib.blake2b
 _TEXTS = {str}
 #: Marks a path at which some value has no term of its own.
 UNTOLD = "\x03"
@@ -129,7 +127,9 @@ def whole_term(path: str, value: Any) -> str:
 
 
 def _hashed(path: str, canonical: str) -> str:
-    return f"{path}{_WHOLE}{_blake2b(canonical.encode(), digest_size=12).hexdigest()}"
+    import hashlib  # loads a library that a search does not need
+
+    return f"{path}{_WHOLE}{hashlib.blake2b(canonical.encode(), digest_size=12).hexdigest()}"
 
 
 def _value_terms(path: str, value: Any) -> Iterator[str]:
