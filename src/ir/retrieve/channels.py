@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Question", "complete", "embed_query", "initial_depth", "lexical_scores", "run_channels"]
 
+#: A vector whose length differs from one by less has been made so long, as well as single precision can.
+_AS_GOOD_AS_ONE = 1e-6
 #: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
 SCALE_DEPTH = 1000
 #: How deep the other fusions look at least.
@@ -61,7 +63,9 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
             remedy="Open the corpus with the embedder that built it, rebuild it, or search with mode='lexical'.",
         )
     length = sqrt(np.dot(vector, vector))
-    return vector / np.float32(length) if length > 0 else vector
+    if length == 0 or abs(length - 1) < _AS_GOOD_AS_ONE:
+        return vector
+    return vector / np.float32(length)
 
 
 def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> dict[str, Found]:
