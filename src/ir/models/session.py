@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
 
-__all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count"]
+__all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count", "unloadable"]
 
 #: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache. With twice as many,
 #: int8 takes a tenth longer.
@@ -45,14 +45,15 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base below Exception
         what = "The network of the model" if isinstance(model, bytes) else str(model)
-        raise EmbedderError(
-            f"{what} cannot be loaded: {_first_line(error)}.",
-            remedy="Its files are incomplete or damaged; get it again.",
-        ) from error
+        raise unloadable(what, str(error).strip().partition("\n")[0] or type(error).__name__) from error
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:300].rstrip(".") if str(error).strip() else type(error).__name__
+def unloadable(what: str, why: str) -> EmbedderError:
+    """The error for a network that its engine does not take."""
+    return EmbedderError(
+        f"{what} cannot be loaded: {why[:300].rstrip('.')}.",
+        remedy="Its files are incomplete or damaged; get it again.",
+    )
 
 
 def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ir.config import Settings
 from ir.endpoint import Endpoint
 from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
-from ir.models.places import find_folder
+from ir.models.places import base_and_form, find_folder
 from ir.protocols import Reranker
 from ir.rerank.cross_encoder import CrossEncoder
 from ir.rerank.http import HttpReranker
@@ -38,7 +38,8 @@ def resolve_reranker(spec: Any) -> Reranker:
     if kind == "http" and model and not model.startswith("//"):
         return _http(model, settings, deadline_ms)
     if kind == "maxsim":
-        return _maxsim(str(_folder(model or "minilm")), model.endswith("-int8"), deadline_ms)
+        base, form = base_and_form(model or "minilm")
+        return _maxsim(str(_folder(base)), form, deadline_ms)
     if kind == "cross-encoder" and model:
         return _cross_encoder(str(_folder(model)), deadline_ms)
     raise InvalidInput(f"Unknown reranker {spec!r}.", remedy=f"Use {_FORMS}.")
@@ -54,8 +55,8 @@ def _folder(model: str) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _maxsim(path: str, int8: bool, deadline_ms: int) -> MaxSim:
-    return MaxSim(Path(path), int8=int8, deadline_ms=deadline_ms)
+def _maxsim(path: str, form: str, deadline_ms: int) -> MaxSim:
+    return MaxSim(Path(path), form=form, deadline_ms=deadline_ms)
 
 
 @lru_cache(maxsize=2)
