@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.app.targets import resolve
-from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.app.context import Context
@@ -64,8 +64,7 @@ def read_qrels(path: str) -> tuple[Mapping[str, Mapping[str, float]], Mapping[st
 def built_corpus(word: str, ctx: Context, *, embedder: str | None = None) -> Corpus:
     """The corpus that a user means, which must have been built: an evaluation changes nothing on the way."""
     target = resolve(word)
-    if not target.built:
-        raise CorpusNotBuilt(f"{word!r} has no index yet.", remedy=f"Build it with: ir build {word}")
+    target.require_built()
     return ctx.open(target.name, embedder=embedder)
 
 

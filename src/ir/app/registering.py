@@ -11,7 +11,7 @@ from typing import Any
 from ir.app.context import Context
 from ir.app.corpora import disk_bytes
 from ir.app.operation import Value, operation
-from ir.app.targets import PATH_PARAMETERS, known_names, on_disk, resolve
+from ir.app.targets import PATH_PARAMETERS, on_disk, resolve
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput, StoreUnwritable
 from ir.options import choice
@@ -81,7 +81,8 @@ class RemoveResponse(Value):
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     from ir.registry import registered, store_of, unregister
 
-    name = request.corpus if request.corpus in known_names() else resolve(request.corpus).name
+    known = request.corpus in registered() or on_disk(request.corpus)
+    name = request.corpus if known else resolve(request.corpus).name
     entered, built = name in registered(), on_disk(name)
     if not entered and not built:
         raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")

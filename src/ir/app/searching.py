@@ -14,7 +14,7 @@ from ir.app.embedders import embedder_for
 from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
 from ir.app.ways import search_options
-from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.base import SearchHit
@@ -101,11 +101,11 @@ def prepare(
     target: Target, ctx: Context, *, embedder: str | None, refresh: bool | None
 ) -> tuple[bool | None, list[str]]:
     """See to it that there is an index, as fresh as is cheap; whether it is stale, and what to tell about that."""
+    from ir.index import not_built
+
     if not target.built:
         if target.path is None:
-            raise CorpusNotBuilt(
-                f"The corpus {target.name!r} has no index yet.", remedy=f"Build it with: ir build {target.name}"
-            )
+            raise not_built(target.name)
         _refuse_whole_home(target.path)
         ctx.note(f"indexing {target.path} as {target.name!r}")
         built = build_target(target, target.source(ctx.settings), embedder_for(target, embedder, ctx), ctx)

@@ -101,7 +101,9 @@ def _source(word: str, ctx: Context) -> CorpusStore:
 
     if scheme_of(word) is not None or (Path(word).expanduser() / "corpus.db").is_file():
         return CorpusStore.open(word)
-    return ctx.store(resolve(word).name)
+    target = resolve(word)
+    target.require_built()
+    return ctx.store(target.name)
 
 
 def _target(word: str, ctx: Context) -> CorpusStore:

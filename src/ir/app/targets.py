@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ir.base import storage_key
 from ir.config import corpus_dir, data_dir, safe_name
-from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.errors import CorpusNotBuilt, InvalidInput, IrError
 
 if TYPE_CHECKING:
     from ir.sources import CorpusSource
@@ -21,6 +21,7 @@ __all__ = [
     "Target",
     "built_corpora",
     "is_built",
+    "is_listed",
     "known_names",
     "name_for_path",
     "on_disk",
@@ -50,6 +51,13 @@ class Target:
     @property
     def built(self) -> bool:
         return is_built(self.name)
+
+    def require_built(self) -> None:
+        """An error that says what to do if the corpus was never built."""
+        if not self.built:
+            from ir.index import not_built
+
+            raise not_built(self.name, path=self.path)
 
     def source(self, settings: Mapping[str, Any]) -> CorpusSource:
         """What the corpus is made from; an error for a corpus that was built from data in memory."""
@@ -96,9 +104,10 @@ class Target:
 
 
 def resolve(word: str) -> Target:
-    """The corpus or path that ``word`` names; a known corpus wins over a path unless the word looks like one."""
+    """The corpus or path that ``word`` names; a listed corpus wins over a path unless the word looks like one."""
     if not word.strip():
         raise InvalidInput("The name of the corpus is empty.", remedy="Give a corpus name or a path.")
+    from ir.registry import PRESETS
     from ir.store.opening import names_server, without_password
 
     if names_server(word):
@@ -109,12 +118,14 @@ def resolve(word: str) -> Target:
             )
         return Target(word)
     looks_like_path = word.startswith((".", "~", "/")) or "/" in word or "\\" in word
-    if not looks_like_path and word in known_names():
+    if not looks_like_path and is_listed(word):
         return Target(word)
     path = Path(word).expanduser()
     if path.exists():
         path = path.resolve()
         return Target(name_for_path(path), path)
+    if word in PRESETS:
+        return Target(word)
     if looks_like_path:
         raise InvalidInput(f"There is no file or folder {word!r}.", remedy="Check the path; `ir ls` lists corpora.")
     near = get_close_matches(word, known_names(), n=1)
@@ -132,35 +143,62 @@ def name_for_path(path: Path) -> str:
 
 
 def known_names() -> set[str]:
-    """Every name that can be built or searched: registered, preset or on disk."""
+    """Every name that can be built or searched: registered, preset or built."""
     from ir.registry import PRESETS, registered
 
     return {*registered(), *PRESETS, *built_corpora()}
 
 
 def built_corpora() -> list[str]:
-    """The names of the corpora on disk; a name that is no file name is found by its registration."""
+    """The names of the corpora that were built on this machine; a name that is no file name is found by its
+    registration. A corpus that cannot be read is among them, one whose first build came to no end is not."""
     from ir.registry import registered
 
     folder = data_dir() / "corpora"
     if not folder.is_dir():
         return []
     names = {safe_name(name): name for name in registered()}
-    return sorted(names.get(path.parent.name, path.parent.name) for path in folder.glob("[!.]*/corpus.db"))
+    found = (names.get(path.parent.name, path.parent.name) for path in folder.glob("[!.]*/corpus.db"))
+    return sorted(name for name in found if _was_built(name))
+
+
+def is_listed(name: str) -> bool:
+    """Whether `ir ls` shows the name."""
+    from ir.registry import registered
+
+    return name in registered() or _was_built(name)
+
+
+def _was_built(name: str) -> bool:
+    try:
+        return _is_built_here(name)
+    except IrError:
+        return True  # it cannot be read now, so it has to be shown as broken
 
 
 def is_built(name: str) -> bool:
     """Whether the corpus has an index, on this machine or on the server that keeps it."""
+    from ir.index import is_built as holds_index
     from ir.registry import store_of
     from ir.store.opening import names_server, open_store
 
     address = name if names_server(name) else store_of(name)
     if address is None:
-        return on_disk(name)
+        return _is_built_here(name)
     with open_store(address) as store:
-        return "embedder_id" in store.get_config()
+        return holds_index(store)
+
+
+def _is_built_here(name: str) -> bool:
+    if not on_disk(name):
+        return False
+    from ir.index import is_built as holds_index
+    from ir.store import LocalStore
+
+    with LocalStore(corpus_dir(name)) as store:
+        return holds_index(store)
 
 
 def on_disk(name: str) -> bool:
-    """Whether this machine holds an index of the corpus."""
+    """Whether this machine holds anything of the corpus, be it only what an unfinished build left."""
     return (corpus_dir(name) / "corpus.db").is_file()

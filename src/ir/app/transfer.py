@@ -42,6 +42,7 @@ def export(request: ExportRequest, ctx: Context) -> ExportResponse:
         raise InvalidInput(f"{file} is a folder.", remedy=f"Name a file, for instance: {file / target.name}.ir")
     if file.exists() and not request.replace:
         raise InvalidInput(f"{file} exists already.", remedy="Choose another name, or replace it with --force.")
+    target.require_built()
     with open_store(target.name) as store:
         done = export_corpus(store, file, progress=ctx.progress)
     return ExportResponse(target.name, str(file), file.stat().st_size, done.records, done.artifacts)

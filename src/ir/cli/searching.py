@@ -96,7 +96,7 @@ def check_is_query(word: str, command: str) -> None:
     """A single word that names a corpus or a folder is no query: its author forgot to say what for."""
     from pathlib import Path
 
-    from ir.app.targets import known_names
+    from ir.app.targets import is_listed
 
-    if word in known_names() or (word.strip() and Path(word).expanduser().is_dir()):
+    if is_listed(word) or (word.strip() and Path(word).expanduser().is_dir()):
         raise InvalidInput(f"{word!r} is where to search; say also what for: ir {command} {word} QUERY")

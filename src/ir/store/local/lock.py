@@ -41,6 +41,20 @@ class WriterLock:
             os.close(descriptor)
         self._threads.release()
 
+    def holder(self) -> str | None:
+        """Who holds the lock now; ``None`` if nobody does."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return self._holder() or "unknown"
+        finally:
+            os.close(descriptor)
+        return None
+
     def _locked(self, deadline: float) -> int:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

@@ -89,6 +89,10 @@ class LocalStore(CorpusStore):
         """Whether anything was ever written here."""
         return self._database.exists()
 
+    def writer(self) -> str | None:
+        """Who is writing here now, as in ``"process 4711"``; ``None`` if nobody is."""
+        return self._writer.holder()
+
     def close(self) -> None:
         """Let go of connections and open files; the store can be used again."""
         self._held = None
