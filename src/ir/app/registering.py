@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from ir.app.corpora import disk_bytes
 from ir.app.operation import Value, operation
 from ir.app.targets import PATH_PARAMETERS, on_disk, resolve
 from ir.config import corpus_dir
-from ir.errors import CorpusNotBuilt, InvalidInput, StoreUnwritable
+from ir.errors import CorpusNotBuilt, InvalidInput
 from ir.options import choice
 
 __all__ = ["RegisterRequest", "RegisterResponse", "RemoveRequest", "RemoveResponse", "register", "remove"]
@@ -80,6 +79,7 @@ class RemoveResponse(Value):
 @operation("rm", summary="Remove a corpus: its index and its registration")
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     from ir.registry import registered, store_of, unregister
+    from ir.store import LocalStore
 
     known = request.corpus in registered() or on_disk(request.corpus)
     name = request.corpus if known else resolve(request.corpus).name
@@ -90,24 +90,10 @@ def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     size = disk_bytes(folder) if built else 0
     if not request.dry_run:
         if built:
-            _delete(name, folder)
+            LocalStore(folder, lock_timeout=ctx.settings["lock_timeout_s"]).remove()
         if entered:
             address = store_of(name)
             unregister(name)
             if address is not None:
                 ctx.note(f"what is kept at {address} stays there, for all others who use it")
     return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
-
-
-def _delete(name: str, folder: Path) -> None:
-    """Remove a corpus's folder in one step: out of sight by a rename first, so that no half of it is ever met."""
-    doomed = folder.with_name(f".{folder.name}.removed")
-    try:
-        shutil.rmtree(doomed, ignore_errors=True)
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"The corpus {name!r} in {folder} cannot be removed: {error.strerror or error}.",
-            remedy="Check who may write to that folder.",
-        ) from error
