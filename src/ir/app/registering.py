@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ir.app.context import Context
 from ir.app.corpora import disk_bytes
 from ir.app.operation import Value, operation
-from ir.app.targets import PATH_PARAMETERS, on_disk, resolve
+from ir.app.targets import PATH_PARAMETERS, existing_path, on_disk, resolve
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput
 from ir.options import choice
@@ -45,8 +44,8 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
 
     params = dict(request.params)
     if request.path is not None:
-        folder = Path(request.path).expanduser().resolve()
-        if not folder.exists():
+        folder = existing_path(request.path)
+        if folder is None:
             raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
         parameter = PATH_PARAMETERS[choice("kind made from a path", request.kind, PATH_PARAMETERS)]
         params[parameter] = [str(folder)] if parameter == "roots" else str(folder)

@@ -77,6 +77,7 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
 
     if not request.query.strip():
         raise InvalidInput("The query is empty.", remedy="Say what to look for.")
+    _check_options(request, ctx)
     target = resolve(request.target)
     stale, notes = prepare(target, ctx, embedder=request.embedder, refresh=request.refresh)
     corpus = ctx.open(target.name, embedder=request.embedder)
@@ -95,6 +96,23 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     words = {term: request.query[t.start : t.end] for t in analyzer.tokens(request.query) for term in t.terms}
     found = tuple(Found(rank, hit, cite(hit, words, analyzer)) for rank, hit in enumerate(hits, start=1))
     return SearchResponse(request.query, target.name, found, stale, tuple(notes), words, hits.meta)
+
+
+def _check_options(request: SearchRequest, ctx: Context) -> None:
+    """Find a wrong option before a folder is indexed for the sake of it."""
+    from ir.options import SearchOptions
+
+    SearchOptions.of(
+        k=ctx.settings["k"] if request.k is None else request.k,
+        mode=request.mode or ctx.settings["mode"],
+        fusion=request.fusion or ctx.settings["fusion"],
+        filter=request.filter,
+        surfaces=request.surfaces or None,
+    )
+    if request.rerank is not None:
+        from ir.rerank import resolve_reranker
+
+        resolve_reranker(request.rerank)
 
 
 def prepare(

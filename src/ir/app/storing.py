@@ -108,6 +108,7 @@ def _source(word: str, ctx: Context) -> CorpusStore:
 
 def _target(word: str, ctx: Context) -> CorpusStore:
     """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
+    from ir.registry import check_name
     from ir.store import CorpusStore
     from ir.store.opening import scheme_of
 
@@ -115,4 +116,4 @@ def _target(word: str, ctx: Context) -> CorpusStore:
         return CorpusStore.open(word)
     if word.startswith((".", "~")) or os.sep in word:
         return CorpusStore.open(str(Path(word).expanduser()))
-    return ctx.store(word)
+    return ctx.store(check_name(word))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ __all__ = [
     "PATH_PARAMETERS",
     "Target",
     "built_corpora",
+    "existing_path",
     "is_built",
     "is_listed",
     "known_names",
@@ -70,11 +72,15 @@ class Target:
         return CorpusSource.from_files(name=self.name, **self._params(settings))
 
     def remember(self, embedder: str, settings: Mapping[str, Any]) -> None:
-        """Register the folder under its name, so that it can be listed, rebuilt and refreshed."""
-        if self.path is None:
-            return
-        from ir.registry import register, registered
+        """Register the folder under its name, so that it can be listed, rebuilt and refreshed.
 
+        What was registered with another embedder is from now on with the one that it was built with.
+        """
+        from ir.registry import prefer_embedder, register, registered
+
+        if self.path is None:
+            prefer_embedder(self.name, embedder)
+            return
         params = self._params(settings)
         entry = registered().get(self.name, {})
         if (entry.get("embedder"), entry.get("params")) != (embedder, params):
@@ -107,7 +113,7 @@ def resolve(word: str) -> Target:
     """The corpus or path that ``word`` names; a listed corpus wins over a path unless the word looks like one."""
     if not word.strip():
         raise InvalidInput("The name of the corpus is empty.", remedy="Give a corpus name or a path.")
-    from ir.registry import PRESETS
+    from ir.registry import PRESETS, looks_like_path
     from ir.store.opening import names_server, without_password
 
     if names_server(word):
@@ -117,16 +123,14 @@ def resolve(word: str) -> Target:
                 remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
             )
         return Target(word)
-    looks_like_path = word.startswith((".", "~", "/")) or "/" in word or "\\" in word
-    if not looks_like_path and is_listed(word):
+    if not looks_like_path(word) and is_listed(word):
         return Target(word)
-    path = Path(word).expanduser()
-    if path.exists():
-        path = path.resolve()
+    path = existing_path(word)
+    if path is not None:
         return Target(name_for_path(path), path)
     if word in PRESETS:
         return Target(word)
-    if looks_like_path:
+    if looks_like_path(word):
         raise InvalidInput(f"There is no file or folder {word!r}.", remedy="Check the path; `ir ls` lists corpora.")
     near = get_close_matches(word, known_names(), n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
@@ -134,6 +138,15 @@ def resolve(word: str) -> Target:
         f"There is no corpus, file or folder named {word!r}.",
         remedy=f"{hint}`ir ls` lists the corpora; `ir build PATH` makes one.",
     )
+
+
+def existing_path(word: str) -> Path | None:
+    """The whole path of the file or folder that a word names; ``None`` if there is none."""
+    path = Path(os.path.expanduser(word))  # noqa: PTH111 - a Path would take ./~x for the home of a user called x
+    try:
+        return path.resolve() if path.exists() else None
+    except (OSError, ValueError):  # no file can be called so: a query may be longer than any name
+        return None
 
 
 def name_for_path(path: Path) -> str:

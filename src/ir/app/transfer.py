@@ -68,9 +68,10 @@ class ImportResponse(Value):
 @operation("import", summary="Take in a corpus from a portable file")
 def import_corpus(request: ImportRequest, ctx: Context) -> ImportResponse:
     from ir.portable import import_corpus as fill
+    from ir.registry import check_name
 
     file = Path(request.file).expanduser()
-    name = request.name or _name_in(file)
+    name = check_name(_name_in(file) if request.name is None else request.name)
     if is_built(name) and not request.replace:
         raise InvalidInput(
             f"There is a corpus named {name!r} already.",

@@ -108,7 +108,7 @@ def _parameters(pairs: list[str]) -> dict[str, Any]:
             raise InvalidInput(f"--param {pair!r} must be KEY=VALUE.")
         try:
             found[key] = json.loads(word)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             found[key] = word
     return found
 
