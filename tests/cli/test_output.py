@@ -112,6 +112,8 @@ HOSTILE = "tea \x1b]0;owned\x07 \x1b[2J and \x9b31m \u202e more"
 
 def test_control_characters_do_not_reach_the_terminal(ir: Ir, notes: Path) -> None:
     (notes / "evil\n\x1b[31m.txt").write_text(HOSTILE + "\n", "utf-8")
+    listed = ir("build", "notes", "--dry-run").out.splitlines()
+    assert "added\tevil␊␛[31m.txt" in listed
     for command in (["search"], ["discover"], ["discover", "--disclose", "body"]):
         done = ir(*command, "notes", "owned")
         assert done.code == 0, done.err

@@ -47,11 +47,15 @@ class Output:
         else:
             print(text)
 
+    def row(self, *cells: object) -> None:
+        """Some values side by side, of which none can break the line."""
+        self.line("\t".join(one_line(str(cell)) for cell in cells))
+
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> None:
         """A table; in a pipe, a header and tab-separated rows."""
         if not self.pretty:
             for row in (columns, *rows):
-                print("\t".join(one_line(str(cell)) for cell in row))
+                self.row(*row)
             return
         from rich import box
         from rich.table import Table
