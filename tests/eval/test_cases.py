@@ -102,3 +102,11 @@ def test_answers_under_another_key_are_warned_about(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 of 3 cases in .* have no 'gold' but 'relevant'"):
         cases = load_cases(path)
     assert all(case.gold_is_none for case in cases)
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000])
+def test_json_that_python_cannot_read_names_its_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f'{{"query": "q", "gold": {value}}}\n')
+    with pytest.raises(InvalidInput, match=r"cases\.jsonl:1: "):
+        load_cases(path)
