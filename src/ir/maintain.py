@@ -71,13 +71,13 @@ def _maintain_one(
 def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None) -> list[MaintenanceResult]:
     """Bring the index up to date; nothing is returned for one that is."""
     from ir.config import corpus_dir
-    from ir.index import build, plan_build
+    from ir.index import build, is_built, plan_build
     from ir.registry import source_from_entry
     from ir.store import LocalStore
 
     source = source_from_entry(name, entry)
     with LocalStore(corpus_dir(name)) as store:
-        built = store.exists()
+        built = is_built(store)
         config = store.get_config() if built else {}
         spec = _embedder(entry, config)
         if spec is None:
@@ -126,11 +126,11 @@ def _task(source: Any, store: LocalStore, spec: str) -> str:
 
 def _calibrations(name: str, before: list[MaintenanceResult], dry_run: bool) -> list[MaintenanceResult]:
     from ir.config import corpus_dir
-    from ir.index import Corpus, open_corpus
+    from ir.index import Corpus, is_built, open_corpus
     from ir.store import LocalStore
 
     with LocalStore(corpus_dir(name)) as store:
-        if not store.exists() or not store.calibration_modes():
+        if not is_built(store) or not store.calibration_modes():
             return []
     corpus: Corpus = open_corpus(name)
     # A dry run leaves the old embedder in place, so all that reindexing will outdate is due as well.

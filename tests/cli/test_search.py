@@ -166,3 +166,29 @@ def test_another_embedder_than_the_index_has_is_refused(ir: Ir, notes: Path) -> 
     assert done.code == 3
     assert done.out == ""
     assert "no-such-model" in done.err
+
+
+@pytest.mark.parametrize("name", ["skills", "reports", "sessions", "packages"])
+def test_a_folder_named_like_a_preset_is_searched(
+    ir: Ir, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "a.md").write_text("tea\n")
+    done = ir("search", name, "tea")
+    assert done.out.startswith(f"{name}/a.md:1: "), done.err
+    assert "1 unchanged" in ir("build", name).out
+    assert ir("rm", name, "--yes").code == 0
+    assert ir("ls").out == ""
+
+
+def test_a_preset_that_ls_shows_wins_over_a_folder_and_one_that_it_does_not_is_no_place(
+    ir: Ir, notes: Path, tmp_path: Path
+) -> None:
+    assert ir("search", "reports").code == 0, "a query, in the current folder"
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "a.md").write_text("tea\n")
+    assert "is where to search" in ir("search", "reports").err
+    ir("register", "reports", "notes")
+    ir("build", "reports")
+    assert ir("search", "reports", "bread dough").out.startswith("notes/bread.txt")

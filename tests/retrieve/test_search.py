@@ -256,3 +256,12 @@ def test_another_embedder_is_refused_by_id_and_by_size(corpus_of: Make) -> None:
     wide = ir.Corpus("plane", corpus.store, lambda texts: [[1.0, 0.0, 0.0]] * len(texts), "plane")
     with pytest.raises(EmbedderMismatch, match="3 dimensions, the index has 2"):
         search(wide, "1 0")
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+@pytest.mark.parametrize("fusion", ["blend", "rrf", "minmax", "dbsf"])
+def test_a_vector_of_nothing_is_near_to_nothing(corpus_of: Callable[..., ir.Corpus], mode: str, fusion: str) -> None:
+    corpus = corpus_of([("a", "document", "tea", [1.0, 0.0], {}), ("b", "document", "bread", [0.0, 1.0], {})])
+    assert list(corpus.search("0 0", mode=mode, fusion=fusion)) == []
+    by_words = [] if mode == "dense" else ["a"]
+    assert [hit.artifact_id for hit in corpus.search("0 0 tea", mode=mode, fusion=fusion)] == by_words

@@ -55,7 +55,9 @@ class DoctorResponse(Value):
 
 @operation("doctor", summary="Check the installation and every corpus", read_only=True)
 def doctor(request: DoctorRequest, ctx: Context) -> DoctorResponse:
-    checks = tuple(check for group in (_versions, _folders, _embedders, _extras, _corpora) for check in _safely(group))
+    checks = tuple(
+        check for group in (_versions, _folders, _embedders, _extras, _registry, _corpora) for check in _safely(group)
+    )
     return DoctorResponse(checks, all(check.status != "broken" for check in checks))
 
 
@@ -129,6 +131,16 @@ def _extras() -> Iterator[Check]:
             yield Check(f"extra {extra}", "info", f"not installed: {purpose}", f"pip install 'ir-substrate[{extra}]'")
         else:
             yield Check(f"extra {extra}", "ok", purpose)
+
+
+def _registry() -> Iterator[Check]:
+    from ir.registry import check_entry, registered
+
+    for name, entry in registered().items():
+        try:
+            check_entry(name, entry)
+        except IrError as error:
+            yield Check(f"corpus {name}", "broken", f"registered wrongly: {error.message}", error.remedy)
 
 
 def _corpora() -> Iterator[Check]:

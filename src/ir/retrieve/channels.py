@@ -72,7 +72,7 @@ def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions,
     """What each channel of the mode returns at ``depth``."""
     found = {}
     if options.mode != "lexical" and question.vector is not None:
-        refs, scores = snapshot.dense(question.vector, depth, question.where)
+        refs, scores = _dense(snapshot, question.vector, depth, question.where)
         found["dense"] = Found(refs, scores, len(refs) < depth)
     if options.mode != "dense":
         widened = options.mode == "hybrid" and options.fusion == "blend" and question.where.everything
@@ -111,6 +111,12 @@ def complete(
         channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
     elif name == "lexical" and not channel.exhausted:
         channel.scores[missing] = lexical_scores(snapshot, question, refs)
+
+
+def _dense(snapshot: Snapshot, vector: Vector, depth: int, where: Where) -> Ranking:
+    if not vector.any():  # the embedder made nothing of the query: no record is nearer to it than another
+        return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+    return snapshot.dense(vector, depth, where)
 
 
 def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:

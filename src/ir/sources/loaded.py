@@ -62,7 +62,7 @@ class LoadedScope(Mapping[str, Any]):
             if item.id in items:
                 raise SourceError(
                     f"The id {item.id!r} comes twice: {places[item.id]} and {item.place}.",
-                    remedy="Every item needs an id of its own; name the key that holds it with id_key=.",
+                    remedy="Every item needs an id of its own; of records, id_key= names the key that holds it.",
                 )
             items[item.id], places[item.id] = item.raw, item.place
         self._items, self._skipped = items, skipped

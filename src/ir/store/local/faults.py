@@ -70,7 +70,7 @@ def busy(path: Path, holder: str = "") -> CorpusBusy:
     who = f" ({holder})" if holder else ""
     return CorpusBusy(
         f"The corpus at {path} is being written by another process{who}.",
-        remedy="Wait until it is done, then try again. Searching is possible meanwhile.",
+        remedy="Wait until it is done, then try again. What was built before can be searched meanwhile.",
     )
 
 

@@ -20,6 +20,7 @@ from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages
 from ir.store.local.points import reach
+from ir.store.local.removing import remove_folder
 from ir.store.local.snapshot import LocalSnapshot
 from ir.store.local.state import State, derive_from
 from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
@@ -93,10 +94,24 @@ class LocalStore(CorpusStore):
         """Whether anything was ever written here."""
         return self._database.exists()
 
+    def writer(self) -> str | None:
+        """Who is writing here now, as in ``"process 4711"``; ``None`` if nobody is."""
+        return self._writer.holder()
+
     def close(self) -> None:
         """Let go of connections and open files; the store can be used again."""
         self._held = None
         self._database.close()
+
+    def remove(self) -> None:
+        """Take the corpus off the disk, after whoever is writing it. If that fails, it stays as it was."""
+        with translated(self.path):
+            self._writer.acquire(self.lock_timeout)
+            try:
+                self.close()
+                remove_folder(self.path)
+            finally:
+                self._writer.release()
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -118,9 +133,9 @@ class LocalStore(CorpusStore):
             yield
             return
         with translated(self.path):
-            self._database.create()
             self._writer.acquire(patience)
             try:
+                self._database.create()
                 with self._database.lend() as connection:
                     connection.execute(f"PRAGMA cache_size = {-_WRITING_CACHE_KB}")
                     connection.execute("BEGIN IMMEDIATE")
