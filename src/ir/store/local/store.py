@@ -20,7 +20,6 @@ from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages
 from ir.store.local.points import reach
-from ir.store.local.removing import remove_folder
 from ir.store.local.snapshot import LocalSnapshot
 from ir.store.local.state import State, derive_from
 from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
@@ -105,6 +104,8 @@ class LocalStore(CorpusStore):
 
     def remove(self) -> None:
         """Take the corpus off the disk, after whoever is writing it. If that fails, it stays as it was."""
+        from ir.store.local.removing import remove_folder  # what it imports takes longer than opening a corpus
+
         with translated(self.path):
             self._writer.acquire(self.lock_timeout)
             try:
