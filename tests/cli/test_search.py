@@ -166,3 +166,23 @@ def test_another_embedder_than_the_index_has_is_refused(ir: Ir, notes: Path) -> 
     assert done.code == 3
     assert done.out == ""
     assert "no-such-model" in done.err
+
+
+def test_a_search_does_not_undo_keep(ir: Ir, notes: Path) -> None:
+    ir("build", "notes")
+    (notes / "chain.py").unlink()
+    ir("build", "notes", "--keep")
+    for _ in range(2):
+        answer = ir("search", "notes", "bicycle chain", "--mode", "lexical")
+        assert "took in" not in answer.err
+        assert "chain.py" in answer.out
+    assert "1 removed" in ir("build", "notes").out
+
+
+def test_a_corpus_whose_folder_is_gone_answers_from_its_index(ir: Ir, notes: Path) -> None:
+    ir("register", "kit", "notes")
+    ir("build", "kit")
+    notes.rename(notes.with_name("elsewhere"))
+    answer = ir("search", "kit", "tea")
+    assert (answer.code, "tea.md" in answer.out) == (0, True)
+    assert "The index may be stale. The source cannot be read now: There is no file or folder" in answer.err

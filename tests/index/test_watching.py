@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ir.errors import InvalidInput
-from ir.index import BuildReport, watch
+from ir.index import BuildReport, build, watch
 from ir.sources import CorpusSource
 from ir.store import CorpusStore
 
@@ -61,6 +61,27 @@ def test_changes_arrive(watching: tuple[Watching, Path, CorpusStore]) -> None:
     assert report is not None
     assert len(report.added) == 1
     assert len(store) == 2
+
+
+def test_what_a_build_kept_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("first")
+    (folder / "b.md").write_text("second")
+    source = CorpusSource.from_files(folder, name="docs", embedder="light")
+    store = CorpusStore.memory()
+    build(source, store=store)
+    (folder / "a.md").unlink()
+    build(source, store=store, full=False)
+    made = Watching(source, store, poll=True, interval_s=0.05)
+    try:
+        (folder / "c.md").write_text("third")
+        report, _ = made.next()
+        assert report is not None
+        assert (report.added, report.removed) == (["c.md"], [])
+    finally:
+        made.end()
+    assert len(store) == 3
 
 
 class _Sometimes(CorpusStore):

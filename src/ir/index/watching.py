@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput, IrError, MissingExtra
-from ir.index.builder import build
+from ir.index.builder import build, prunes
 
 if TYPE_CHECKING:
     from ir.index.report import BuildReport
@@ -34,7 +34,8 @@ def watch(
 
     ``on_change(report, error)`` hears of every build that changed something and of every one that failed; a failed
     one is tried again at the next change. ``poll`` looks every ``interval_s`` instead of being told by the system,
-    which also works on network folders and for sources that are not folders.
+    which also works on network folders and for sources that are not folders. What the last build before was told to
+    keep stays.
     """
     stop = stop or threading.Event()
     if store is None:
@@ -46,7 +47,7 @@ def watch(
     last_error = ""
     for _ in rounds:
         try:
-            report = build(source, store=store, embedder=embedder).report
+            report = build(source, store=store, embedder=embedder, full=prunes(store)).report
         except (IrError, OSError) as error:
             # Polling meets the same trouble every round: say it once.
             if str(error) != last_error or not poll:
