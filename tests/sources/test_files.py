@@ -222,7 +222,7 @@ def _check_what_permissions_forbid(root: Path) -> None:
         "warm = FileScope(root); [warm.get(k) for k in warm]\n"
         "os.geteuid() == 0 and os.seteuid(65534)\n"
         "scope = FileScope(root)\n"
-        "print([k for k in scope if scope.get(k)], [tuple(s) for s in scope.skipped()])\n"
+        "print([k for k in scope if scope.get(k)], [(s.id, s.reason) for s in scope.skipped()])\n"
     )
     root.chmod(0o755)
     (root / "shut.md").chmod(0)

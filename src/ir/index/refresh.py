@@ -11,7 +11,7 @@ from ir.errors import CorpusBusy, CorpusNotBuilt, IrError
 from ir.index.builder import build, prunes
 from ir.index.embedder import CUSTOM
 from ir.index.opening import open_store
-from ir.index.scan import ledger_rows, stat_signal_of
+from ir.index.scan import ledger_rows, stat_signal_of, unread_in
 
 if TYPE_CHECKING:
     from ir.store import CorpusStore
@@ -118,7 +118,10 @@ def _compare(source: Any, store: CorpusStore, deadline: float, limit: int) -> tu
             changed += None not in (before, now) and before != now
         if changed > limit:
             return changed, unsure
-    return changed + (len(held) if prunes(store) else 0), unsure
+    if not prunes(store):
+        return changed, unsure
+    unread = unread_in(source.scope)
+    return changed + sum(not unread(artifact_id) for artifact_id in held), unsure
 
 
 def _unreadable(error: Exception) -> RefreshOutcome:

@@ -12,7 +12,18 @@ from ir.index.progress import Listener, Ticker
 from ir.index.report import Problem
 from ir.protocols import Store
 
-__all__ = ["Item", "Known", "LedgerLookup", "Scan", "Target", "ledger_rows", "read_ledger", "reason", "stat_signal_of"]
+__all__ = [
+    "Item",
+    "Known",
+    "LedgerLookup",
+    "Scan",
+    "Target",
+    "ledger_rows",
+    "read_ledger",
+    "reason",
+    "stat_signal_of",
+    "unread_in",
+]
 
 _FIELDS = ("version", "stat", "embedder_id", "strategy_id")
 #: One entry that is asked for takes as long as so many that are read in a row.
@@ -145,8 +156,9 @@ class Scan:
 
     @property
     def left(self) -> list[str]:
-        """Artifacts that are indexed but no longer in scope."""
-        return [artifact_id for artifact_id in self.known if artifact_id not in self.seen]
+        """Artifacts that are indexed but no longer in scope; what could not be looked at may still be there."""
+        unread = unread_in(self.source.scope)
+        return [artifact_id for artifact_id in self.known if artifact_id not in self.seen and not unread(artifact_id)]
 
     def _admit(self, artifact_id: Any) -> bool:
         if not isinstance(artifact_id, str) or not artifact_id.strip():
@@ -185,6 +197,20 @@ def stat_signal_of(source: Any) -> Callable[[str], str | None] | None:
 
     found = getattr(source.scope, "stat_signal", None)
     return found if callable(found) and source.change_signal is content_hash_signal else None
+
+
+def unread_in(scope: Any) -> Callable[[str], bool]:
+    """Whether an artifact is one that the scope may hold but could not look at when it was last gone through."""
+    tell = getattr(scope, "skipped", None)
+    kept = [(str(item.id), below) for item in (tell() if callable(tell) else ()) if (below := _below(item)) is not None]
+    names, beginnings = {name for name, _ in kept}, tuple(below for _, below in kept)
+    return lambda artifact_id: artifact_id in names or artifact_id.startswith(beginnings)
+
+
+def _below(skipped: Any) -> str | None:
+    """A scope of somebody else's may say less than ours."""
+    found = getattr(skipped, "below", None)
+    return found if isinstance(found, str) else None
 
 
 def _length(scope: Any) -> int | None:
