@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ir.base import storable
 from ir.errors import CorpusBusy, CorpusNotBuilt, IrError
 from ir.index.builder import build, prunes
 from ir.index.embedder import CUSTOM
@@ -106,13 +107,14 @@ def _compare(source: Any, store: CorpusStore, deadline: float, limit: int) -> tu
     stat_of = stat_signal_of(source)
     held = dict(ledger_rows(store, "artifact_id", "stat"))
     changed = unsure = 0
-    for artifact_id in source.scope:
+    for name in source.scope:
         if time.monotonic() > deadline:
             raise _OverBudget
+        artifact_id = storable(name)
         if artifact_id not in held:
             changed += 1
         else:
-            before, now = held.pop(artifact_id), stat_of(artifact_id) if stat_of else None
+            before, now = held.pop(artifact_id), stat_of(name) if stat_of else None
             # A file that was written just now, or just before it was indexed, proves nothing by its stat.
             unsure += before is None or now is None
             changed += None not in (before, now) and before != now

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ir.base import Record, json_clean
+from ir.base import Record, json_clean, storable
 from ir.errors import CorpusBusy, StoreUnwritable
 from ir.store.local.database import CACHE_KB, Database
 from ir.store.local.faults import translated
@@ -247,7 +247,7 @@ class LocalStore(CorpusStore):
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
         with self._connection() as connection:
-            return read_records(connection, record_ids)
+            return read_records(connection, [storable(record_id) for record_id in record_ids])
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
         """Every record in the order of writing, ``batch`` at a time; no more than those are in memory."""
@@ -259,7 +259,7 @@ class LocalStore(CorpusStore):
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""
-        rows = [(key, _cleaned(entry)) for key, entry in entries.items()]
+        rows = [(storable(key), _cleaned(entry)) for key, entry in entries.items()]
         with self._write_scope(), self._connection() as connection:
             connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?)", rows)
             self._own.written = self._own.written or bool(rows)
@@ -343,6 +343,7 @@ def _dumped(value: Any) -> str:
 def _cleaned(entry: Mapping[str, Any]) -> str:
     """As JSON; what JSON has no word for is converted, which is rarely needed."""
     try:
-        return _plain_json.encode(entry)
+        text = _plain_json.encode(entry)
     except (TypeError, ValueError):
         return _dumped(json_clean(entry))
+    return storable(text)
