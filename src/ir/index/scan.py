@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ir.base import ledger_key, storable
-from ir.errors import IrError
+from ir.errors import CorpusCorrupt, IrError
 from ir.index.progress import Listener, Ticker
 from ir.index.report import Problem
 from ir.protocols import Store
@@ -63,7 +63,13 @@ class Item(NamedTuple):
 
 def read_ledger(store: Store, target: Target) -> dict[str, Known]:
     """The ledger by artifact id, without the long lists of record ids, so that a million entries fit in memory."""
-    return {artifact_id: _known(target, *rest) for artifact_id, *rest in ledger_rows(store, "artifact_id", *_FIELDS)}
+    known = {artifact_id: _known(target, *rest) for artifact_id, *rest in ledger_rows(store, "artifact_id", *_FIELDS)}
+    if None in known:
+        raise CorpusCorrupt(
+            "An entry in the ledger of the corpus names no artifact: it is damaged.",
+            remedy="Nothing was changed. Restore the corpus from a backup, or remove it and build it again.",
+        )
+    return known
 
 
 class LedgerLookup:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import errno
+import json
 import sqlite3
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from ir.errors import CorpusBusy, CorpusCorrupt, IrError, StoreUnwritable
 
-__all__ = ["translated"]
+__all__ = ["busy", "corrupt", "parsed", "translated"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+#: "Could not decode" is said of a text that is none any more.
+_DAMAGE = ("not a database", "malformed", "corrupt", "could not decode", "no such column", "no such table")
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def parsed(text: str) -> Any:
+    """What was written as JSON. SQLite does not notice when a byte of it has changed."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise sqlite3.DatabaseError(f"malformed: {error}") from error
 
 
 class translated:  # noqa: N801
@@ -54,7 +66,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> IrError | None:
         return _read_only(path)
     if "locked" in text or "busy" in text:
         return busy(path)
-    if "not a database" in text or "malformed" in text or "corrupt" in text:
+    if any(sign in text for sign in _DAMAGE):
         return corrupt(path)
     return None
 

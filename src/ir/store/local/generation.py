@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ir.analysis import Analyzer, document_numbers
+from ir.store.local.faults import parsed
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
@@ -62,11 +63,14 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str | None) -> Manifest | None:
-        """``None`` for no generation, or one that this version makes differently."""
+        """``None`` for no generation, and for one that is made differently by now or whose description is damaged."""
         if not text:
             return None
-        held = json.loads(text)
-        return cls(**held) if held.get("layout") == _LAYOUT else None
+        try:
+            held = json.loads(text)
+            return cls(**held) if held.get("layout") == _LAYOUT else None
+        except (TypeError, ValueError, AttributeError):
+            return None
 
     def dumps(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
@@ -226,7 +230,7 @@ def _write_words(connection: sqlite3.Connection, plan: _Plan, folder: Path, name
     )
     with closing(ForwardWriter(folder / FORWARD, name)) as forward:
         while rows := cursor.fetchmany(_READ):
-            fields = [{} if metadata == "{}" else json.loads(metadata) for _, _, metadata, _ in rows]
+            fields = [{} if metadata == "{}" else parsed(metadata) for _, _, metadata, _ in rows]
             surfaces = [(row[3], known) for row, known in zip(rows, fields, strict=True)]
             vocabulary, numbered = document_numbers(analyzer, surfaces)
             words += forward.add([row[0] for row in rows], vocabulary, numbered)
