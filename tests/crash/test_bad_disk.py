@@ -46,6 +46,22 @@ def test_a_full_disk_changes_nothing_and_says_so(tmp_path: Path, mounts: None) -
     assert lines[3:] == ["version while full: 1", "version after: 2"]
 
 
+def test_whoever_fills_the_disk_nothing_is_lost(tmp_path: Path, mounts: None) -> None:
+    """At one size or another each of the writers is the one that finds no more room."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    culprits = set()
+    for kilobytes in (420, 2000, 3560, 3700, 3900, 4100, 4300, 5000):
+        script = f"mount -t tmpfs -o size={kilobytes}k none {disk} && exec {sys.executable} -m tests.crash.filling_disk {disk}"
+        outcome = unshared(script)
+        assert outcome.returncode == 0, f"{kilobytes} KB: {outcome.stderr}"
+        said, cause, left = outcome.stdout.splitlines()
+        assert "is full or failing; nothing was changed. Free some space" in said, kilobytes
+        assert left == "3 3", kilobytes
+        culprits.add(cause.partition(":")[0])
+    assert culprits >= {"RuntimeError", "ValueError", "OSError", "OperationalError"}
+
+
 def test_a_read_only_folder_can_be_searched_but_not_written(tmp_path: Path, mounts: None) -> None:
     corpus = tmp_path / "corpus"
     world.build(corpus, 1)

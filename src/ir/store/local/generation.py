@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ir.analysis import Analyzer, document_numbers
-from ir.store.local.faults import parsed
+from ir.store.local.faults import full_disk, parsed
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
@@ -128,8 +128,11 @@ def make_generation(
         if durable:
             sync_folder(home)
             reach("generation:folder-synced")
-    except BaseException:
+    except BaseException as error:
+        full = full_disk(error, home)
         shutil.rmtree(aside, ignore_errors=True)
+        if full is not None:
+            raise full from error
         raise
     return manifest
 
