@@ -52,7 +52,8 @@ def test_whoever_fills_the_disk_nothing_is_lost(tmp_path: Path, mounts: None) ->
     disk.mkdir()
     culprits = set()
     for kilobytes in (420, 2000, 3560, 3700, 3900, 4100, 4300, 5000):
-        script = f"mount -t tmpfs -o size={kilobytes}k none {disk} && exec {sys.executable} -m tests.crash.filling_disk {disk}"
+        run = f"exec {sys.executable} -m tests.crash.filling_disk {disk}"
+        script = f"mount -t tmpfs -o size={kilobytes}k none {disk} && {run}"
         outcome = unshared(script)
         assert outcome.returncode == 0, f"{kilobytes} KB: {outcome.stderr}"
         said, cause, left = outcome.stdout.splitlines()
