@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ir.base import Record, json_clean, storable
+from ir.base import Record, json_clean, ledger_key, storable
 from ir.store.checks import clean_edges, clean_records, clean_settings, common_dimension, mixed_dimensions, mode_key
 from ir.store.journal import Journal
 from ir.store.opening import open_store
@@ -356,22 +356,31 @@ class CorpusStore:
     def _read(self, view: View, key: str) -> Any:
         """A value of its own for the caller, ``None`` if there is none."""
         mapping = self._view(view)
+        if view == "links" and ledger_key(key) in mapping:
+            return _artifact_links(key, mapping[ledger_key(key)])[1]
         return json_clean(mapping[key]) if key in mapping else None
 
     def _read_all(self, view: View) -> list[tuple[str, Any]]:
         mapping = self._view(view)
+        if view == "links":
+            return [_artifact_links(key, mapping[key]) for key in list(mapping)]
         return [(key, json_clean(mapping[key])) for key in list(mapping)]
 
     def _write(self, view: View, key: str, value: Any) -> None:
         """Keep a JSON-clean value that nobody else holds."""
         with self.transaction():
+            if view == "links":
+                self._open_journal().erase(self.links, key)
+                key, value = ledger_key(key), {"artifact_id": key, "edges": value}
             self._open_journal().write(self._view(view), key, value)
             self._touched(searchable=view == "config")
 
     def _erase(self, view: View, key: str) -> None:
         """Forget a value; a missing one is tolerated."""
         with self.transaction():
-            if self._open_journal().erase(self._view(view), key):
+            keys = (key, ledger_key(key)) if view == "links" else (key,)
+            erased = [self._open_journal().erase(self._view(view), name) for name in keys]
+            if any(erased):
                 self._touched(searchable=view == "config")
 
     def _view(self, view: View) -> MutableMapping[str, Any]:
@@ -386,6 +395,14 @@ class CorpusStore:
         self._writes += 1
         if searchable:
             self._latest = None
+
+
+def _artifact_links(key: str, value: Any) -> tuple[str, Any]:
+    """The artifact and its edges. An id may be no key of a mapping that keeps files, so it is hashed and stands inside;
+    in mappings that were written before, it is the key and the value is just the edges."""
+    if isinstance(value.get("artifact_id"), str):
+        return value["artifact_id"], json_clean(value["edges"])
+    return key, json_clean(value)
 
 
 def _meta_of(record: Record) -> dict[str, Any]:
