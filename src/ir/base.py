@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 __all__ = [
+    "PAGE_STARTS",
     "POINTER_KEYS",
     "Artifact",
     "Hits",
@@ -34,6 +35,9 @@ __all__ = [
 
 #: Metadata keys that may hold the address of an artifact's full payload, in order of preference.
 POINTER_KEYS = ("skill_path", "path")
+
+#: Where in a chunk, in characters, the pages begin that follow its ``page``.
+PAGE_STARTS = "page_starts"
 
 FilterFields = Mapping[str, Any]
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
