@@ -16,7 +16,7 @@ from ir.errors import IrError
 
 __all__ = ["Check", "DoctorRequest", "DoctorResponse", "doctor"]
 
-REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml", "pathspec")
+REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml")
 #: Extra, the module it brings, what it is for.
 EXTRAS = (
     ("onnx", "onnxruntime", "embedding models"),
