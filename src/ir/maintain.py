@@ -72,6 +72,7 @@ def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listene
     """Bring the index up to date; nothing is returned for one that is."""
     from ir.config import corpus_dir
     from ir.index import build, is_built, plan_build
+    from ir.index.builder import prunes
     from ir.registry import source_from_entry
     from ir.store import LocalStore
 
@@ -83,7 +84,8 @@ def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listene
         if spec is None:
             detail = "it was built with an embedder of your own; rebuild it from Python"
             return [MaintenanceResult(name, "update", "skipped", detail)]
-        plan = plan_build(source, store=store if built else None, embedder=spec)
+        full = prunes(store)
+        plan = plan_build(source, store=store if built else None, embedder=spec, full=full)
         counts = [(len(plan.added), "added"), (len(plan.changed), "changed"), (len(plan.removed), "removed")]
         told = ", ".join(f"{number:,} {word}" for number, word in counts if number)
         if built and not told:
@@ -92,7 +94,7 @@ def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listene
         if dry_run:
             return [MaintenanceResult(name, task, "due", told)]
         try:
-            build(source, store=store, embedder=spec, progress=progress)
+            build(source, store=store, embedder=spec, full=full, progress=progress)
         except (IrError, OSError) as error:
             return [MaintenanceResult(name, task, "failed", str(error))]
         return [MaintenanceResult(name, task, "done", told)]

@@ -192,3 +192,23 @@ def test_a_preset_that_ls_shows_wins_over_a_folder_and_one_that_it_does_not_is_n
     ir("register", "reports", "notes")
     ir("build", "reports")
     assert ir("search", "reports", "bread dough").out.startswith("notes/bread.txt")
+
+
+def test_a_search_does_not_undo_keep(ir: Ir, notes: Path) -> None:
+    ir("build", "notes")
+    (notes / "chain.py").unlink()
+    ir("build", "notes", "--keep")
+    for _ in range(2):
+        answer = ir("search", "notes", "bicycle chain", "--mode", "lexical")
+        assert "took in" not in answer.err
+        assert "chain.py" in answer.out
+    assert "1 removed" in ir("build", "notes").out
+
+
+def test_a_corpus_whose_folder_is_gone_answers_from_its_index(ir: Ir, notes: Path) -> None:
+    ir("register", "kit", "notes")
+    ir("build", "kit")
+    notes.rename(notes.with_name("elsewhere"))
+    answer = ir("search", "kit", "tea")
+    assert (answer.code, "tea.md" in answer.out) == (0, True)
+    assert "The index may be stale. The source cannot be read now: There is no file or folder" in answer.err

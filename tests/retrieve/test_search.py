@@ -221,7 +221,14 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
         ({"mod": "dense"}, "Unknown search option 'mod'.*Did you mean 'mode'"),
         ({"rerank": 7}, "rerank must be a callable"),
         ({"rerank": lambda query, segments: [1.0]}, "returned 1 scores for 4 segments"),
+        ({"rerank": lambda query, segments: None}, "must return a list with a number for each segment"),
+        ({"rerank": lambda query, segments: ["good"] * len(segments)}, "a number for each segment"),
         ({"formulate": "x"}, "formulate must be callable"),
+        ({"formulate": lambda query: None}, "formulate must return a query or a list of queries, not None"),
+        ({"surfaces": 5}, "surfaces must name at least one surface kind, not 5"),
+        ({"surface_weights": 5}, "surface_weights must be a mapping"),
+        ({"graph_boost": 5}, "graph_boost must be callable, not 5"),
+        ({"graph_boost": lambda hit: None}, "graph_boost must return a finite number, not None"),
     ],
 )
 def test_bad_options_name_what_is_allowed(corpus_of: Make, keywords: dict[str, Any], message: str) -> None:

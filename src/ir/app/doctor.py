@@ -16,7 +16,7 @@ from ir.errors import IrError
 
 __all__ = ["Check", "DoctorRequest", "DoctorResponse", "doctor"]
 
-REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml", "pathspec")
+REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml")
 #: Extra, the module it brings, what it is for.
 EXTRAS = (
     ("onnx", "onnxruntime", "embedding models"),
@@ -160,8 +160,11 @@ def _corpus(name: str) -> Check:
     """Opening a snapshot checks the derived files against the database, and makes anew what does not match."""
     from ir.embed import is_installed
     from ir.index import open_store
+    from ir.store import LocalStore
 
     with open_store(name) as store, store.snapshot() as snapshot:
+        if isinstance(store, LocalStore):
+            store.check()
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer, query_terms
-from ir.errors import EmbedderMismatch
+from ir.errors import EmbedderMismatch, InvalidInput
 from ir.options import SearchOptions
 from ir.protocols import Ranking, Snapshot, Where
 from ir.retrieve.candidates import Candidates, Found
@@ -136,6 +136,8 @@ def lexical_scores(snapshot: Snapshot, question: Question, refs: Refs) -> Scores
 
 def as_queries(formulated: str | Sequence[str], original: str) -> list[str]:
     """A formulator's answer as a list of non-blank queries, the original one if none is left."""
+    if not isinstance(formulated, Iterable):
+        raise InvalidInput(f"formulate must return a query or a list of queries, not {formulated!r}.")
     many = [formulated] if isinstance(formulated, str) else list(formulated)
     kept = [text.strip() for text in many if isinstance(text, str) and text.strip()]
     return list(dict.fromkeys(kept)) or [original]

@@ -46,7 +46,12 @@ def reranked_scores(
         answer = reranker(query, segments)
     except RerankError:
         return None
-    scores = np.asarray(list(answer), dtype=np.float64)
+    try:
+        scores = np.asarray(list(answer), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The reranker returned {type(answer).__name__!r}; it must return a list with a number for each segment."
+        ) from error
     if scores.shape != (len(segments),):
         raise InvalidInput(
             f"The reranker returned {scores.size} scores for {len(segments)} segments; it must be one each."
