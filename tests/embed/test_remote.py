@@ -34,6 +34,7 @@ class Model:
         self.noise = 0.0
         self.failures: list[tuple[int, Any, dict[str, str]]] = []
         self.spoil: Any = None
+        self.numbers: Any = None
 
     def __call__(self, path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
         if self.failures:
@@ -45,7 +46,8 @@ class Model:
             rows = self.spoil(rows)
         if path.endswith("/api/embed"):
             return 200, {"embeddings": rows}, {}
-        data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
+        numbers = range(len(rows)) if self.numbers is None else self.numbers
+        data = [{"index": number, "embedding": row} for number, row in zip(numbers, rows, strict=True)]
         return 200, {"data": data[::-1]}, {}
 
 
@@ -156,6 +158,13 @@ def test_wrong_answers_are_errors(server: Server, model: Model, spoil: Any, mess
     model.spoil = spoil
     with pytest.raises(EmbedderError, match=message):
         make_embedder("openai:small", cache=False)[0](["a", "b"])
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 2, 3], [1, 2, 3], [-1, 0, 1], [0, 1, None], [0, 1, "x"]])
+def test_rows_that_cannot_be_told_apart_are_refused(server: Server, model: Model, numbers: list[Any]) -> None:
+    model.numbers = numbers
+    with pytest.raises(EmbedderError, match=r"did not number its vectors from 0 to 2"):
+        make_embedder("openai:small", cache=False)[0](["a", "b", "c"])
 
 
 def test_another_dimension_in_mid_flight_is_refused(server: Server, model: Model) -> None:

@@ -28,6 +28,10 @@ _MAX_CHARS = 32_000
 _MAX_REPLY = 100_000_000
 
 
+class _Misnumbered(Exception):
+    """Nobody can tell which vector is whose."""
+
+
 @dataclass(frozen=True)
 class Style:
     """How a kind of server is asked: where, and where in its answer the vectors are."""
@@ -40,7 +44,10 @@ class Style:
         if self.key is None:
             return answer["embeddings"]
         # The servers number their rows; the order of the list is nowhere promised.
-        return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row["index"]))]
+        rows = {row["index"]: row["embedding"] for row in answer["data"]}
+        if len(rows) != len(answer["data"]) or set(rows) != set(range(len(rows))):
+            raise _Misnumbered
+        return [rows[place] for place in range(len(rows))]
 
 
 STYLES = {
@@ -126,6 +133,11 @@ class RemoteEmbedder:
         who = self._endpoint.name
         try:
             rows = np.asarray(self._style.vectors(answer), dtype=np.float32)
+        except _Misnumbered:
+            raise EmbedderError(
+                f"{who} did not number its vectors from 0 to {count - 1}, so it is unknown which text each is of.",
+                remedy="Nothing was changed. The server must give each vector the index of its text.",
+            ) from None
         except (KeyError, TypeError, ValueError, IndexError):
             raise EmbedderError(
                 f"{who} answered with something that is not a list of vectors.", remedy="Is it an embedding model?"
