@@ -20,6 +20,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from ir.config.secrets import masked
 from ir.errors import IrError
 
 __all__ = ["TRANSPORT", "Endpoint", "Passing"]
@@ -57,7 +58,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Endpoint:
     """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     name: str
     error: type[IrError]
     check: str = "Check its address and key."
@@ -160,7 +161,7 @@ class Endpoint:
         return self.error(f"{self.name} refused the request: {message}.", remedy=self.check)
 
     def _masked(self, text: str) -> str:
-        return text.replace(self.api_key, "***") if self.api_key else text
+        return masked(text.replace(self.api_key, "***") if self.api_key else text)
 
 
 def _asked_wait(headers: Message | None) -> float | None:

@@ -63,8 +63,10 @@ def _safely(group: Callable[[], Iterator[Check]]) -> Iterator[Check]:
     try:
         yield from group()
     except Exception as error:
+        from ir.config.secrets import masked
+
         message = error.message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-        yield Check(group.__name__.strip("_"), "broken", message, getattr(error, "remedy", ""))
+        yield Check(group.__name__.strip("_"), "broken", masked(message), getattr(error, "remedy", ""))
 
 
 def _versions() -> Iterator[Check]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ir.errors import EmbedderUnavailable, InvalidInput, StoreUnwritable
 from ir.models.catalog import CATALOG, KnownModel, canonical
@@ -60,6 +61,8 @@ def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progr
             f"There is no model named {name!r}.",
             remedy=f"Use {', '.join(CATALOG)}, a hub name such as org/model, or --from a folder.",
         )
+    if source is None:
+        _check_hub(hub_url)
     with _workshop() as workshop:
         made = workshop / "model"
         made.mkdir()
@@ -73,6 +76,16 @@ def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progr
         (made / "origin.txt").write_text(f"{model}\n{origin}\n", "utf-8")
         _publish(made, folder, workshop)
     return _described(folder)
+
+
+def _check_hub(hub_url: str) -> None:
+    """A login would not be sent, and would end up in messages and in the notes beside the model."""
+    parts = urlsplit(hub_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        raise InvalidInput(
+            "models.hub_url must be an http or https address without a login or parameters.",
+            remedy="Set it with: ir config set models.hub_url URL",
+        )
 
 
 def installed() -> list[Installed]:
