@@ -30,6 +30,21 @@ def test_a_model_comes_is_listed_and_goes(ir: Ir, tmp_path: Path) -> None:
     assert not Path(model["path"]).exists()
 
 
+def test_the_doctor_finds_a_damaged_model_and_its_advice_helps(ir: Ir, tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    pull = ("models", "pull", "mine/own", "--from", str(folder))
+    file = Path(ir(*pull, "--json").json["models"][0]["path"]) / "model.safetensors"
+    assert ir("doctor").code == 0
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    done = ir("doctor", "--json")
+    (check,) = (check for check in done.json["checks"] if check["name"] == "model mine/own")
+    assert (done.code, check["status"]) == (3, "broken")
+    assert "another checksum" in check["detail"]
+    assert check["remedy"].endswith(" ".join(("ir", *pull)))
+    assert ir(*pull).code == 0
+    assert ir("doctor").code == 0
+
+
 def test_wrong_use_says_what_is_right(ir: Ir) -> None:
     for words, message in (
         (["models", "get"], "'pull'"),

@@ -137,7 +137,7 @@ def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -
 def test_broken_files_are_errors_that_say_so(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     (folder / "onnx" / "model.onnx").write_bytes(b"not a network")
-    with pytest.raises(EmbedderError, match=r"model\.onnx cannot be loaded.*get it again"):
+    with pytest.raises(EmbedderError, match=r"model\.onnx cannot be loaded.*folder again"):
         make_embedder(str(folder))
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(EmbedderError, match="is not a tokenizer"):

@@ -107,12 +107,19 @@ def _writable(folder: Path) -> bool:
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
     from ir.models.install import installed
+    from ir.models.origin import again
+    from ir.models.soundness import damage
 
     best = best_available()
     yield Check("embedder", "ok", f"{best!r} is the best on this machine")
     models = installed()
     for model in models:
-        yield Check(f"model {model.name}", "ok", f"{model.bytes / 1e6:.1f} MB, {model.path}")
+        wrong = damage(model.path, thorough=True)
+        detail = f"{model.bytes / 1e6:.1f} MB, {model.path}"
+        if wrong:
+            yield Check(f"model {model.name}", "broken", f"{wrong}; {detail}", again(model.path))
+        else:
+            yield Check(f"model {model.name}", "ok", detail)
     if best == "light":
         here = ", ".join(model.name for model in models)
         detail = f"{here} cannot be run without the extra onnx" if here else "none on this machine"

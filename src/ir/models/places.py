@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ir import config
 from ir.models.catalog import canonical
+from ir.models.soundness import check_sizes
 
 __all__ = ["find_folder", "is_complete", "model_dir", "models_dir"]
 
@@ -23,9 +24,10 @@ def model_dir(name: str) -> Path:
 
 
 def find_folder(name: str) -> Path | None:
-    """The folder of a model by its name, or by its path; ``None`` if there is none."""
+    """The folder of a model by its name, or by its path; ``None`` if there is none. A damaged one is an error."""
     pulled = model_dir(name)
     if is_complete(pulled):
+        check_sizes(pulled)
         return pulled
     path = Path(name).expanduser()
     is_path = "/" in name or "\\" in name or name.startswith((".", "~"))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
+from ir.models.origin import again
 
 __all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count"]
 
@@ -47,7 +48,7 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         what = "The network of the model" if isinstance(model, bytes) else str(model)
         raise EmbedderError(
             f"{what} cannot be loaded: {_first_line(error)}.",
-            remedy="Its files are incomplete or damaged; get it again.",
+            remedy="Its files are incomplete or damaged. " + ("" if isinstance(model, bytes) else again(model)),
         ) from error
 
 
