@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 import zlib
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.serving import Server, serving
+from tests.models.serving import Server, dripping, serving
 
 import ir
 from ir.embed import CachedEmbedder, make_embedder
@@ -134,6 +135,16 @@ def test_a_hundred_thousand_texts_go_in_batches_that_are_not_all_held(server: Se
     assert len(server.requests) == 782
     # The server runs in this process and remembers every request.
     assert peak < 2 * rows.nbytes + 60_000_000
+
+
+def test_a_server_that_drips_is_given_up_when_the_time_is_over(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_EMBED_TIMEOUT_S", "0.3")
+    with dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n") as url:
+        monkeypatch.setenv("IR_EMBED_BASE_URL", url)
+        began = time.perf_counter()
+        with pytest.raises(EmbedderError, match="did not answer after 1 tries: timed out"):
+            make_embedder("openai:small", cache=False)[0](["a"])
+        assert time.perf_counter() - began < 2
 
 
 def test_a_refusal_is_an_error_without_the_key(server: Server, model: Model) -> None:

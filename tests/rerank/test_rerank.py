@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.models import tiny
 from tests.models.pulled import as_installed
-from tests.models.serving import Server, serving
+from tests.models.serving import Server, dripping, serving
 
 import ir
 from ir.errors import EmbedderError, EmbedderUnavailable, InvalidInput, RerankError
@@ -166,6 +166,7 @@ def test_a_server_is_asked_in_the_common_format(server: Server, key: str) -> Non
         (200, {"results": [{"index": place, "relevance_score": "NaN"} for place in range(3)]}, {}),
         (200, [1, 2, 3], {}),
         (200, b"<html>", {}),
+        (200, b"[" * 100_000 + b"]" * 100_000, {}),
     ],
 )
 def test_a_server_that_fails_is_a_rerank_error(server: Server, reply: Any) -> None:
@@ -191,6 +192,26 @@ def test_a_silent_server_is_given_up_at_the_deadline(server: Server, monkeypatch
         resolve_reranker("http:m")("tea", SEGMENTS)
     assert time.perf_counter() - began < 4
     waiting.set()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "drop"),
+    [(b"", b"H"), (HEAD, b"X"), (HEAD, b"X: y\r\n"), (HEAD + b"Content-Length: 100000\r\n\r\n", b" ")],
+)
+def test_a_server_that_drips_is_given_up_at_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, first: bytes, drop: bytes
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("IR_RERANK_DEADLINE_MS", "300")
+    with dripping(first, drop) as url:
+        monkeypatch.setenv("IR_RERANK_BASE_URL", url)
+        began = time.perf_counter()
+        with pytest.raises(RerankError, match="did not answer"):
+            resolve_reranker("http:m")("tea", SEGMENTS)
+        assert time.perf_counter() - began < 2
 
 
 def test_names_that_mean_nothing_are_refused() -> None:

@@ -98,7 +98,7 @@ def hub_files(hub_url: str, repository: str) -> dict[str, tuple[int | None, str 
             f"The hub at {masked(hub_url)} cannot be reached: {reason}.",
             remedy="Connect to a network and try again, or take a folder: --from PATH.",
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FetchError(f"{masked(url)} did not answer with a list of files.") from None
 
 
