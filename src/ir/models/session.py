@@ -15,7 +15,7 @@ from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
 from ir.models.origin import again
 
-__all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count"]
+__all__ = ["equal_length_batches", "in_parallel", "open_session", "run_session", "thread_count"]
 
 #: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache. With twice as many,
 #: int8 takes a tenth longer.
@@ -49,6 +49,18 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         raise EmbedderError(
             f"{what} cannot be loaded: {_first_line(error)}.",
             remedy="Its files are incomplete or damaged. " + ("" if isinstance(model, bytes) else again(model)),
+        ) from error
+
+
+def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], path: Path) -> Any:
+    """What a session computes; a network that cannot take texts as they come is an error that says so."""
+    try:
+        return session.run(list(outputs), dict(given))
+    except Exception as error:  # as above
+        shape = " by ".join(str(size) for size in np.shape(given.get("input_ids", ())))
+        raise EmbedderError(
+            f"The network of {path} could not be run on an input of {shape}: {_first_line(error)}.",
+            remedy="Export it with dynamic axes, so that it takes any number of texts and of tokens.",
         ) from error
 
 
