@@ -161,7 +161,8 @@ def _corpus(name: str) -> Check:
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))
-    if remote or embedder in ("light", "custom") or is_installed(embedder) or Path(embedder).is_dir():
+    folder = Path(embedder.removesuffix("-int8"))
+    if remote or embedder in ("light", "custom") or is_installed(embedder) or folder.is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(
         f"corpus {name}",

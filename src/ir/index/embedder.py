@@ -41,7 +41,11 @@ def spec_text(spec: Any) -> str:
     """How a corpus remembers its embedder: the name that makes it again, or ``"custom"``."""
     if isinstance(spec, LazyEmbedder):
         return spec.spec
-    return spec if isinstance(spec, str) else CUSTOM
+    if not isinstance(spec, str):
+        return CUSTOM
+    from ir.models.places import lasting_name
+
+    return lasting_name(spec)  # the corpus may be searched from anywhere
 
 
 class LazyEmbedder:

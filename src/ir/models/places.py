@@ -8,7 +8,7 @@ from ir import config
 from ir.models.catalog import canonical
 from ir.models.soundness import check_sizes
 
-__all__ = ["find_folder", "is_complete", "model_dir", "models_dir"]
+__all__ = ["find_folder", "is_complete", "lasting_name", "model_dir", "models_dir"]
 
 _WEIGHTS = ("*.onnx", "*.safetensors", "onnx/*.onnx")
 
@@ -30,8 +30,22 @@ def find_folder(name: str) -> Path | None:
         check_sizes(pulled)
         return pulled
     path = Path(name).expanduser()
-    is_path = "/" in name or "\\" in name or name.startswith((".", "~"))
-    return path if is_path and path.is_dir() else None
+    return path if _is_path(name) and path.is_dir() else None
+
+
+def lasting_name(name: str) -> str:
+    """A model's name as it holds in every directory: the path of a folder becomes an absolute one."""
+    if not _is_path(name):
+        return name
+    for base, suffix in ((name, ""), (name.removesuffix("-int8"), "-int8")):
+        found = find_folder(base)
+        if found is not None and found == Path(base).expanduser():
+            return f"{found.absolute()}{suffix}"
+    return name
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith((".", "~"))
 
 
 def is_complete(folder: Path) -> bool:
