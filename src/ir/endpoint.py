@@ -8,7 +8,9 @@ endpoint and shown nowhere else.
 from __future__ import annotations
 
 import http.client
+import io
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +22,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from ir.config.secrets import masked
 from ir.errors import IrError
 
 __all__ = ["TRANSPORT", "Endpoint", "Passing"]
@@ -46,6 +49,51 @@ class Passing(Exception):
         self.limited = limited
 
 
+class _TimedStream(io.RawIOBase):
+    """What a connection sends, until the deadline: a socket's own timeout begins anew with every byte."""
+
+    def __init__(self, connection: socket.socket, deadline: float) -> None:
+        self._connection = connection
+        self._deadline = deadline
+        self._source = connection.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._connection.settimeout(left)
+        return self._source.readinto(buffer)
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
+class _TimedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens connections whose answers, headers included, must be there by a deadline."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> Any:
+        def connection(*args: Any, **kwargs: Any) -> http.client.HTTPConnection:
+            made: http.client.HTTPConnection = http_class(*args, **kwargs)
+            made.response_class = self._response  # type: ignore[assignment]
+            return made
+
+        return super().do_open(connection, req, **http_conn_args)
+
+    def _response(self, connection: socket.socket, *args: Any, **kwargs: Any) -> http.client.HTTPResponse:
+        response = http.client.HTTPResponse(connection, *args, **kwargs)
+        response.fp.close()
+        response.fp = io.BufferedReader(_TimedStream(connection, self._deadline))
+        return response
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect would carry the key to another host."""
 
@@ -57,7 +105,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Endpoint:
     """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     name: str
     error: type[IrError]
     check: str = "Check its address and key."
@@ -90,13 +138,14 @@ class Endpoint:
         data = self.retrying(lambda: self.read(path, body, deadline), deadline)
         try:
             return json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):  # lists in lists in lists have no end
             raise self.error(f"{self.name} answered with something that is not JSON.", remedy=self.check) from None
 
     def read(self, path: str, body: Mapping[str, Any], deadline: float) -> bytes:
         """One answer in whole, giving up at the deadline even on a server that drips."""
         data = b""
-        with self.open(path, body, max(deadline - time.monotonic(), 0.01)) as response:
+        left = max(deadline - time.monotonic(), 0.01)
+        with self.open(path, body, left, deadline=deadline) as response:
             while chunk := response.read1(READ_BYTES):
                 data += chunk
                 if len(data) > self.max_bytes:
@@ -110,15 +159,22 @@ class Endpoint:
 
     @contextmanager
     def open(
-        self, path: str, body: Mapping[str, Any], timeout: float, accept: str = "application/json"
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        timeout: float,
+        accept: str = "application/json",
+        *,
+        deadline: float | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """The response to one request; a refusal raises."""
+        """The response to one request; a refusal raises. ``timeout`` bounds each wait, a ``deadline`` all of them."""
         headers = {"Content-Type": "application/json", "Accept": accept}
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         address = self.base_url.rstrip("/") + path
         request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")
-        opener = urllib.request.build_opener(_NoRedirect)
+        timed = [_TimedHandler(deadline)] if deadline is not None else []
+        opener = urllib.request.build_opener(_NoRedirect, *timed)
         try:
             response = opener.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
@@ -160,7 +216,7 @@ class Endpoint:
         return self.error(f"{self.name} refused the request: {message}.", remedy=self.check)
 
     def _masked(self, text: str) -> str:
-        return text.replace(self.api_key, "***") if self.api_key else text
+        return masked(text.replace(self.api_key, "***") if self.api_key else text)
 
 
 def _asked_wait(headers: Message | None) -> float | None:

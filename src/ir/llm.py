@@ -164,5 +164,5 @@ def _piece(data: bytes) -> tuple[str, bool]:
 def _parsed(data: bytes) -> Any:
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise LlmError("The language model's answer is not JSON.", remedy="Check llm.base_url.") from None

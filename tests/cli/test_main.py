@@ -224,3 +224,23 @@ def test_doctor_finds_a_folder_that_cannot_be_used(ir: Ir, tmp_path: Path, monke
     broken = [check for check in done.json["checks"] if check["status"] == "broken"]
     assert [check["name"] for check in broken] == ["cache folder"]
     assert "IR_CACHE_DIR" in broken[0]["remedy"]
+
+
+def test_keys_in_addresses_are_shown_nowhere(ir: Ir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_EMBED_BASE_URL", "http://me:sk-SECRET@127.0.0.1:9/v1")
+    monkeypatch.setenv("IR_RERANK_BASE_URL", "http://127.0.0.1:9/v1?version=2&api_key=sk-SECRET")
+    monkeypatch.setenv("IR_MODELS_HUB_URL", "http://me:sk-SECRET@127.0.0.1:9")
+    assert "http://***@127.0.0.1:9/v1" in ir("config").out
+    assert "/v1?version=2&api_key=***\t" in ir("config", "get", "rerank.base_url").out
+    commands = (
+        ["config"],
+        ["config", "--json"],
+        ["doctor"],
+        ["config", "set", "llm.base_url", "https://sk-SECRET@host/v1"],
+        ["config", "set", "llm.base_url", "https://sk-SECRET@host/\t"],
+        ["models", "pull", "org/model"],
+    )
+    for words in commands:
+        done = ir(*words)
+        assert "SECRET" not in done.out + done.err, words
+    assert "models.hub_url must be" in ir("models", "pull", "org/model").err

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.models import tiny
 
 Ir = Callable[..., Any]
@@ -30,6 +31,21 @@ def test_a_model_comes_is_listed_and_goes(ir: Ir, tmp_path: Path) -> None:
     assert not Path(model["path"]).exists()
 
 
+def test_the_doctor_finds_a_damaged_model_and_its_advice_helps(ir: Ir, tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    pull = ("models", "pull", "mine/own", "--from", str(folder))
+    file = Path(ir(*pull, "--json").json["models"][0]["path"]) / "model.safetensors"
+    assert ir("doctor").code == 0
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    done = ir("doctor", "--json")
+    (check,) = (check for check in done.json["checks"] if check["name"] == "model mine/own")
+    assert (done.code, check["status"]) == (3, "broken")
+    assert "another checksum" in check["detail"]
+    assert check["remedy"].endswith(" ".join(("ir", *pull)))
+    assert ir(*pull).code == 0
+    assert ir("doctor").code == 0
+
+
 def test_wrong_use_says_what_is_right(ir: Ir) -> None:
     for words, message in (
         (["models", "get"], "'pull'"),
@@ -42,3 +58,20 @@ def test_wrong_use_says_what_is_right(ir: Ir) -> None:
         done = ir(*words)
         assert done.code == 2, words
         assert message in done.err, words
+
+
+@pytest.mark.parametrize("suffix", ["", "-int8"])
+def test_a_corpus_built_with_a_folder_is_searched_from_anywhere(
+    ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    tiny.write_bert(tmp_path / "mine")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.txt").write_text("hot green tea")
+    monkeypatch.chdir(tmp_path)
+    assert ir("build", "notes", "--embedder", f"./mine{suffix}").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    done = ir("search", str(tmp_path / "notes"), "tea", "--mode", "dense")
+    assert (done.code, done.err) == (0, "")
+    assert ir("build", str(tmp_path / "notes")).code == 0
+    assert "WARNING" not in ir("doctor").out

@@ -41,6 +41,10 @@ def test_a_reranker_that_fails_leaves_the_first_stage_and_is_told(
     done = ir("search", str(shed), "hot tea", "--rerank", "http:m", "--json")
     assert done.json["meta"]["degraded"] == ["reranker"]
     assert [row["artifact_id"] for row in done.json["found"]] == [row["artifact_id"] for row in plain.json["found"]]
+    assert "127.0.0.1:9 did not answer" in done.json["meta"]["rerank"]["error"]
+    told = ir("search", str(shed), "hot tea", "--rerank", "http:m").err
+    assert "The order of the first stage stands. The rerank model 'm' at 127.0.0.1:9 did not answer" in told
+    assert "ir: reranker\n" not in told
 
 
 def test_a_reranker_that_is_not_there_is_an_error(ir: Ir, shed: Path) -> None:

@@ -137,7 +137,7 @@ def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -
 def test_broken_files_are_errors_that_say_so(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     (folder / "onnx" / "model.onnx").write_bytes(b"not a network")
-    with pytest.raises(EmbedderError, match=r"model\.onnx cannot be loaded.*get it again"):
+    with pytest.raises(EmbedderError, match=r"model\.onnx cannot be loaded.*folder again"):
         make_embedder(str(folder))
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(EmbedderError, match="is not a tokenizer"):
@@ -173,3 +173,10 @@ class TestBertFolder(EmbedderContract):
         rows = embedder(["green tea", "bread dough"])
         asked = embedder(["green tea"], input_type="query")[0]
         assert np.linalg.norm(rows - asked, axis=1).argmin() == 0
+
+
+def test_a_network_of_fixed_shape_is_an_error_that_says_so(tmp_path: Path) -> None:
+    folder = tiny.write_lookup(tmp_path / "fixed", TABLE, sizes=(1, 3))
+    embedder = make_embedder(str(folder), cache=False)[0]  # a word and two marks: that one text fits
+    with pytest.raises(EmbedderError, match=r"could not be run on an input of 1 by 4: .*dynamic axes"):
+        embedder(["hot tea"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 import zlib
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.serving import Server, serving
+from tests.models.serving import Server, dripping, serving
 
 import ir
 from ir.embed import CachedEmbedder, make_embedder
-from ir.errors import EmbedderError, EmbedderMismatch
+from ir.errors import CorpusNotBuilt, EmbedderError, EmbedderMismatch
+from ir.index import open_store
 
 KEY = "sk-secret-9"
 
@@ -32,20 +34,23 @@ class Model:
         self.seed = 0
         self.dim = 16
         self.noise = 0.0
+        self.noise_seed = 9
         self.failures: list[tuple[int, Any, dict[str, str]]] = []
         self.spoil: Any = None
+        self.numbers: Any = None
 
     def __call__(self, path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
         if self.failures:
             return self.failures.pop(0)
-        rng = np.random.default_rng(9)
+        rng = np.random.default_rng(self.noise_seed)
         rows = [vector(text, self.seed, self.dim) for text in body["input"]]
         rows = [[value + self.noise * rng.standard_normal() for value in row] for row in rows]
         if self.spoil is not None:
             rows = self.spoil(rows)
         if path.endswith("/api/embed"):
             return 200, {"embeddings": rows}, {}
-        data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
+        numbers = range(len(rows)) if self.numbers is None else self.numbers
+        data = [{"index": number, "embedding": row} for number, row in zip(numbers, rows, strict=True)]
         return 200, {"data": data[::-1]}, {}
 
 
@@ -134,6 +139,16 @@ def test_a_hundred_thousand_texts_go_in_batches_that_are_not_all_held(server: Se
     assert peak < 2 * rows.nbytes + 60_000_000
 
 
+def test_a_server_that_drips_is_given_up_when_the_time_is_over(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_EMBED_TIMEOUT_S", "0.3")
+    with dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n") as url:
+        monkeypatch.setenv("IR_EMBED_BASE_URL", url)
+        began = time.perf_counter()
+        with pytest.raises(EmbedderError, match="did not answer after 1 tries: timed out"):
+            make_embedder("openai:small", cache=False)[0](["a"])
+        assert time.perf_counter() - began < 2
+
+
 def test_a_refusal_is_an_error_without_the_key(server: Server, model: Model) -> None:
     model.failures = [(401, {"error": f"bad key {KEY}"}, {})]
     with pytest.raises(EmbedderError, match="refused the request: HTTP status 401") as caught:
@@ -158,6 +173,13 @@ def test_wrong_answers_are_errors(server: Server, model: Model, spoil: Any, mess
         make_embedder("openai:small", cache=False)[0](["a", "b"])
 
 
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 2, 3], [1, 2, 3], [-1, 0, 1], [0, 1, None], [0, 1, "x"]])
+def test_rows_that_cannot_be_told_apart_are_refused(server: Server, model: Model, numbers: list[Any]) -> None:
+    model.numbers = numbers
+    with pytest.raises(EmbedderError, match=r"did not number its vectors from 0 to 2"):
+        make_embedder("openai:small", cache=False)[0](["a", "b", "c"])
+
+
 def test_another_dimension_in_mid_flight_is_refused(server: Server, model: Model) -> None:
     embedder, _ = make_embedder("openai:small", cache=False)
     embedder(["a"])
@@ -169,9 +191,88 @@ def test_another_dimension_in_mid_flight_is_refused(server: Server, model: Model
 def test_noise_leaves_the_fingerprint_and_another_model_does_not(server: Server, model: Model) -> None:
     first = make_embedder("openai:small", cache=False)[0].fingerprint
     model.noise = 1e-4
-    assert make_embedder("openai:small", cache=False)[0].fingerprint == first
+    assert make_embedder("openai:small", cache=False)[0].matches(first)  # type: ignore[attr-defined]
+    for noise in (1e-3, 1e-2):  # cosines of 0.99995 and better
+        model.noise = noise
+        assert make_embedder("openai:small", cache=False)[0].matches(first)  # type: ignore[attr-defined]
+    model.noise = 0
     model.seed = 1
-    assert make_embedder("openai:small", cache=False)[0].fingerprint != first
+    assert not make_embedder("openai:small", cache=False)[0].matches(first)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_model_that_changed_a_little_is_noticed(server: Server, model: Model, seed: int) -> None:
+    model.dim = 384
+    first = make_embedder("openai:small", cache=False)[0].fingerprint
+    model.noise, model.noise_seed = 0.1, seed  # a cosine of 0.995
+    assert not make_embedder("openai:small", cache=False)[0].matches(first)  # type: ignore[attr-defined]
+
+
+def test_a_corpus_outlives_the_rounding_of_its_server(server: Server, model: Model) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "tea", "b": "bread"}, name="remote")
+    ir.build(source, embedder="openai:small")
+    asked = len(server.requests)
+    for seed in range(5):
+        model.noise, model.noise_seed = 5e-3, seed
+        assert ir.search(ir.open_corpus("remote"), "tea")[0].artifact_id == "a"
+        report = ir.build(source, embedder="openai:small").report
+        assert (report.added, report.changed) == ([], [])
+    ir.build(ir.CorpusSource.from_mapping({"c": "tea"}, name="other"), embedder="openai:small")
+    sent = [text for _, body in server.requests[asked:] for text in body["input"]]
+    assert sent.count("tea") == 5  # the queries: no document was asked for again
+
+
+def test_a_fingerprint_of_an_earlier_version_is_understood(server: Server, model: Model) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "tea", "b": "bread"}, name="remote")
+    ir.build(source, embedder="openai:small")
+    with open_store("remote") as store:
+        sketch = store.get_config()["fingerprint"]
+        store.set_config({**store.get_config(), "fingerprint": "openai:small-16-22892b8273d631d8"})
+    assert ir.search(ir.open_corpus("remote"), "tea")[0].artifact_id == "a"
+    ir.build(source, embedder="openai:small")
+    with open_store("remote") as store:
+        assert store.get_config()["fingerprint"] == sketch
+    model.seed = 1
+    with pytest.raises(EmbedderMismatch, match="fingerprint"):
+        ir.search(ir.open_corpus("remote"), "tea")
+
+
+def test_a_model_that_changes_during_a_build_is_refused_and_not_kept(server: Server, model: Model) -> None:
+    texts = {str(number): f"text {number}" for number in range(2000)}
+    source = ir.CorpusSource.from_mapping(texts, name="remote")
+
+    def change(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        if "text 1500" in body["input"]:
+            model.seed = 1
+        return model(path, body)
+
+    server.behaviour = change
+    with pytest.raises(EmbedderMismatch, match="has changed while it was used"):
+        ir.build(source, embedder="openai:small")
+    with pytest.raises(CorpusNotBuilt):
+        ir.search(ir.open_corpus("remote"), "text")
+    server.behaviour, model.seed = model, 0
+    embedder, _ = make_embedder("openai:small")
+    np.testing.assert_allclose(embedder(list(texts.values())), [vector(text) for text in texts.values()], atol=1e-6)
+
+
+def test_a_process_that_runs_for_long_notices_a_change(
+    server: Server, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "tea", "b": "bread"}, name="remote")
+    corpus = ir.build(source, embedder="openai:small")
+    now = time.monotonic()
+    assert ir.search(corpus, "some tea")[0].artifact_id == "a"
+    model.seed = 1
+    asked = len(server.requests)
+    ir.search(corpus, "more tea")
+    assert len(server.requests) == asked + 1  # a moment later nothing is checked
+    monkeypatch.setattr("time.monotonic", lambda: now + 3600)
+    for _ in range(2):
+        with pytest.raises(EmbedderMismatch, match="has changed while it was used"):
+            ir.search(corpus, "much tea")
+    model.seed = 0
+    assert ir.search(corpus, "much tea")
 
 
 def test_a_model_that_changed_behind_its_name_is_refused(server: Server, model: Model) -> None:

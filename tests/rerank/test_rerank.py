@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,13 +12,13 @@ import numpy as np
 import pytest
 from tests.models import tiny
 from tests.models.pulled import as_installed
-from tests.models.serving import Server, serving
+from tests.models.serving import Server, dripping, serving
 
 import ir
 from ir.errors import EmbedderError, EmbedderUnavailable, InvalidInput, RerankError
 from ir.models import install
 from ir.models.tokenizing import TextTokenizer
-from ir.rerank import CrossEncoder, MaxSim, Reranked, resolve_reranker
+from ir.rerank import CrossEncoder, MaxSim, Reranked, RerankReport, resolve_reranker
 
 KEY = "rr-secret-1"
 SEGMENTS: list[Mapping[str, Any]] = [{"text": "green tea"}, {"text": "bread dough bread"}, {"text": "hot water"}]
@@ -124,6 +125,87 @@ def test_maxsim_remembers_texts_and_asks_to_be_mixed(tmp_path: Path) -> None:
     assert 0 < rerank.weight < 1
 
 
+def test_maxsim_gives_what_it_read_in_time_and_goes_on_from_there(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    texts = [" ".join(rng.choice(tiny.WORDS[4:10], 36)) for _ in range(3000)]
+    segments = [{"text": text} for text in texts]
+    whole = MaxSim(tiny.write_bert(tmp_path / "m"), deadline_ms=600_000)("hot tea", segments)
+    assert whole.report.note is None
+    hurried = MaxSim(tmp_path / "m", deadline_ms=40)
+    counts = []
+    while not counts or counts[-1] < len(texts):
+        assert len(counts) < 500
+        try:
+            scores = hurried("hot tea", segments)
+        except RerankError:  # on a machine that is busy with other things
+            counts.append(0)
+            continue
+        read = scores.report.scored
+        counts.append(read)
+        np.testing.assert_allclose(scores[:read], whole[:read], atol=1e-6)
+        assert set(scores[read:]) <= {min(scores[:read])}
+        assert read == len(texts) or f"read the best {read} of 3000" in str(scores.report.note)
+    assert 0 < next(count for count in counts if count) < len(texts)
+    assert scores == whole
+
+
+def test_of_an_unfinished_reranking_the_unread_follow(tmp_path: Path) -> None:
+    texts = {name: f"{name} tea" for name in ("hot", "green", "black", "white")}
+    corpus = ir.build(ir.CorpusSource.from_mapping(texts, name="n"), store=ir.CorpusStore.memory(), embedder="light")
+    first = [hit.artifact_id for hit in ir.search(corpus, "hot green tea")]
+
+    def half(query: str, segments: Any) -> Reranked:
+        return Reranked([0.1, 0.9, 0.1, 0.1], RerankReport("half", len(segments), 1.0, 100, 2))
+
+    hits = ir.search(corpus, "hot green tea", rerank=half, rerank_weight=0.9)
+    assert [hit.artifact_id for hit in hits] == [first[1], first[0], first[2], first[3]]
+    assert hits.meta["degraded"] == []
+    assert (hits.meta["rerank"]["scored"], hits.meta["rerank"]["segments"]) == (2, 4)
+    assert "read the best 2 of 4 candidates within 100 ms" in hits.meta["notes"][0]
+
+
+@pytest.fixture
+def teas() -> Any:
+    source = ir.CorpusSource.from_mapping({"tea": "green tea", "bread": "bread dough"}, name="n")
+    return ir.build(source, store=ir.CorpusStore.memory(), embedder="light")
+
+
+def test_a_function_that_raises_leaves_the_first_stage_with_its_reason(teas: Any) -> None:
+    def broken(query: str, segments: Any) -> list[float]:
+        raise KeyError("no such model")
+
+    hits = ir.search(teas, "green tea", rerank=broken)
+    assert [hit.artifact_id for hit in hits] == ["tea", "bread"]
+    assert hits.meta["degraded"] == ["reranker"]
+    assert hits.meta["rerank"]["error"] == "The reranker 'broken' failed: KeyError: 'no such model'."
+    assert hits.meta["notes"] == [f"The order of the first stage stands. {hits.meta['rerank']['error']}"]
+
+
+def test_a_function_that_is_late_is_not_waited_for(teas: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_RERANK_DEADLINE_MS", "50")
+    ended = threading.Event()
+
+    def slow(query: str, segments: Any) -> Iterator[float]:
+        ended.wait(30)
+        yield from range(len(segments))
+
+    hits = ir.search(teas, "green tea", rerank=slow)
+    assert not ended.is_set()
+    ended.set()
+    assert "'slow' did not answer within 50 ms" in hits.meta["rerank"]["error"]
+    assert "rerank.deadline_ms" in hits.meta["notes"][0]
+    slow.deadline_ms = 60_000  # type: ignore[attr-defined]
+    assert ir.search(teas, "green tea", rerank=slow).meta["reranked"] is True
+
+
+def test_a_network_of_fixed_shape_leaves_the_first_stage_with_its_reason(teas: Any, tmp_path: Path) -> None:
+    table = np.ones((len(tiny.WORDS), 1), np.float32)
+    folder = tiny.write_lookup(tmp_path / "m", table, output="logits", sizes=(1, 3))
+    hits = ir.search(teas, "green tea", rerank=CrossEncoder(folder))
+    assert "could not be run on an input of" in hits.meta["rerank"]["error"]
+    assert "dynamic axes" in hits.meta["notes"][0]
+
+
 def test_maxsim_over_minilm_prefers_the_answer() -> None:
     as_installed("minilm")
     rerank = resolve_reranker("maxsim")
@@ -166,6 +248,7 @@ def test_a_server_is_asked_in_the_common_format(server: Server, key: str) -> Non
         (200, {"results": [{"index": place, "relevance_score": "NaN"} for place in range(3)]}, {}),
         (200, [1, 2, 3], {}),
         (200, b"<html>", {}),
+        (200, b"[" * 100_000 + b"]" * 100_000, {}),
     ],
 )
 def test_a_server_that_fails_is_a_rerank_error(server: Server, reply: Any) -> None:
@@ -176,8 +259,6 @@ def test_a_server_that_fails_is_a_rerank_error(server: Server, reply: Any) -> No
 
 
 def test_a_silent_server_is_given_up_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
     monkeypatch.setenv("IR_RERANK_DEADLINE_MS", "200")
     waiting = threading.Event()
 
@@ -191,6 +272,26 @@ def test_a_silent_server_is_given_up_at_the_deadline(server: Server, monkeypatch
         resolve_reranker("http:m")("tea", SEGMENTS)
     assert time.perf_counter() - began < 4
     waiting.set()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "drop"),
+    [(b"", b"H"), (HEAD, b"X"), (HEAD, b"X: y\r\n"), (HEAD + b"Content-Length: 100000\r\n\r\n", b" ")],
+)
+def test_a_server_that_drips_is_given_up_at_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, first: bytes, drop: bytes
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("IR_RERANK_DEADLINE_MS", "300")
+    with dripping(first, drop) as url:
+        monkeypatch.setenv("IR_RERANK_BASE_URL", url)
+        began = time.perf_counter()
+        with pytest.raises(RerankError, match="did not answer"):
+            resolve_reranker("http:m")("tea", SEGMENTS)
+        assert time.perf_counter() - began < 2
 
 
 def test_names_that_mean_nothing_are_refused() -> None:

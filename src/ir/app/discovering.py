@@ -96,7 +96,7 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
             surfaces=request.surfaces or None,
             **given(k=request.k, max_k=request.max_k, rel=request.rel, filter=request.filter),
         )
-    notes += [*result.signals.get("notes", ()), *map(str, result.signals.get("degraded", ()))]
+    notes += result.signals.get("notes", ())  # what is degraded has its reason there
     names = tuple(target.name for target in targets.values())
     return DiscoverResponse(names, result, stale, tuple(dict.fromkeys(notes)))
 

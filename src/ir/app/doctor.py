@@ -66,8 +66,10 @@ def _safely(group: Callable[[], Iterator[Check]]) -> Iterator[Check]:
     try:
         yield from group()
     except Exception as error:
+        from ir.config.secrets import masked
+
         message = error.message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-        yield Check(group.__name__.strip("_"), "broken", message, getattr(error, "remedy", ""))
+        yield Check(group.__name__.strip("_"), "broken", masked(message), getattr(error, "remedy", ""))
 
 
 def _versions() -> Iterator[Check]:
@@ -108,12 +110,19 @@ def _writable(folder: Path) -> bool:
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
     from ir.models.install import installed
+    from ir.models.origin import again
+    from ir.models.soundness import damage
 
     best = best_available()
     yield Check("embedder", "ok", f"{best!r} is the best on this machine")
     models = installed()
     for model in models:
-        yield Check(f"model {model.name}", "ok", f"{model.bytes / 1e6:.1f} MB, {model.path}")
+        wrong = damage(model.path, thorough=True)
+        detail = f"{model.bytes / 1e6:.1f} MB, {model.path}"
+        if wrong:
+            yield Check(f"model {model.name}", "broken", f"{wrong}; {detail}", again(model.path))
+        else:
+            yield Check(f"model {model.name}", "ok", detail)
     if best == "light":
         here = ", ".join(model.name for model in models)
         detail = f"{here} cannot be run without the extra onnx or openvino" if here else "none on this machine"
@@ -168,7 +177,8 @@ def _corpus(name: str) -> Check:
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))
-    if remote or embedder in ("light", "custom") or is_installed(embedder) or Path(embedder).is_dir():
+    folder = Path(embedder.removesuffix("-int8"))
+    if remote or embedder in ("light", "custom") or is_installed(embedder) or folder.is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(
         f"corpus {name}",

@@ -91,7 +91,7 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
         rerank=request.rerank,
         **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion),
     )
-    notes += [*hits.meta.get("notes", ()), *map(str, hits.meta.get("degraded", ()))]
+    notes += hits.meta.get("notes", ())  # what is degraded has its reason there
     analyzer = analyzer_for(corpus.store.get_config().get("language") or "english")
     words = {term: request.query[t.start : t.end] for t in analyzer.tokens(request.query) for term in t.terms}
     found = tuple(Found(rank, hit, cite(hit, words, analyzer)) for rank, hit in enumerate(hits, start=1))

@@ -65,5 +65,12 @@ def config(request: ConfigRequest, ctx: Context) -> ConfigResponse:
         changed, settings = True, Settings.load()
     elif request.action == "unset":
         changed, settings = unset_setting(wanted[0].name), Settings.load()
-    shown = tuple(Setting(key.name, settings[key.name], settings.origin(key.name), key.doc) for key in wanted)
+    shown = tuple(Setting(key.name, _shown(settings[key.name]), settings.origin(key.name), key.doc) for key in wanted)
     return ConfigResponse(shown, changed, str(user_file()))
+
+
+def _shown(value: Any) -> Any:
+    """A setting's value without the key that someone may have written into an address."""
+    from ir.config.secrets import masked
+
+    return masked(value) if isinstance(value, str) else value

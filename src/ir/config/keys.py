@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from ir.config.secrets import masked
 from ir.errors import InvalidInput
 from ir.options import DFLT_FUSION, FUSIONS, MODES
 
@@ -63,7 +64,7 @@ class Key:
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.type or not self._in_range(value):
-            raise InvalidInput(f"{where}: {self.name} must be {self.allowed}, not {value!r}.")
+            raise InvalidInput(f"{where}: {self.name} must be {self.allowed}, not {masked(repr(value))}.")
         return value
 
     def parse(self, text: str, where: str) -> Any:

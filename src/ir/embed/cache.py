@@ -80,6 +80,10 @@ class VectorCache:
         if vectors:
             self._safely(lambda db: _transact(db, lambda held: self._put(held, space, vectors)), None)
 
+    def spaces(self) -> list[str]:
+        """The spaces that hold vectors."""
+        return self._safely(_spaces, [])
+
     def forget(self, space: str) -> None:
         """Drop all vectors of a space."""
         self._safely(lambda db: _forget(db, space), None)
@@ -184,6 +188,16 @@ def _touch(db: sqlite3.Connection, rows: Sequence[int]) -> None:
 
 def _forget(db: sqlite3.Connection, space: str) -> None:
     db.execute("DELETE FROM vectors WHERE space = ?", (space,))
+
+
+def _spaces(db: sqlite3.Connection) -> list[str]:
+    """From one space to the next by the index; DISTINCT would walk over every vector."""
+    found: list[str] = []
+    while row := db.execute(
+        "SELECT space FROM vectors WHERE space > ? ORDER BY space LIMIT 1", (found[-1] if found else "",)
+    ).fetchone():
+        found.append(str(row[0]))
+    return found
 
 
 def _warn(message: str, *details: Any) -> None:

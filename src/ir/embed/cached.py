@@ -35,6 +35,7 @@ class CachedEmbedder:
         self.id = embedder.id
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
+        self._space: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -70,12 +71,13 @@ class CachedEmbedder:
 
     def _embed_documents(self, texts: list[str]) -> Vectors:
         distinct = list(dict.fromkeys(texts))
-        space = self.fingerprint
+        space = self._space = self._space or self._found_space()
         known = self.cache.get(space, distinct)
         missing = [text for text in distinct if text not in known]
         for start in range(0, len(missing), _STEP):
             step = missing[start : start + _STEP]
             made = dict(zip(step, self.embedder(step), strict=True))
+            self._verify()
             self.cache.put(space, made)
             known.update(made)
         if len({vector.shape for vector in known.values()}) > 1:
@@ -83,8 +85,21 @@ class CachedEmbedder:
             return self._embed_anew(texts, distinct, space)
         return np.stack([known[text] for text in texts])
 
+    def _found_space(self) -> str:
+        """Under which fingerprint the vectors are kept: one of this model, where it is not the same every time."""
+        matches = getattr(self.embedder, "matches", None)
+        known = self.cache.spaces() if matches is not None else []
+        return next((space for space in known if matches and matches(space)), self.fingerprint)
+
+    def _verify(self) -> None:
+        """Let a model that may change behind its name make sure that it did not, before its vectors are kept."""
+        verify = getattr(self.embedder, "verify", None)
+        if verify is not None:
+            verify()
+
     def _embed_anew(self, texts: list[str], distinct: list[str], space: str) -> Vectors:
         self.cache.forget(space)
         made = dict(zip(distinct, self.embedder(distinct), strict=True))
+        self._verify()
         self.cache.put(space, made)
         return np.stack([made[text] for text in texts])

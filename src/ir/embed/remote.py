@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ir.config import Settings
+from ir.embed.sketch import alike, sketched
 from ir.endpoint import Endpoint
 from ir.errors import EmbedderError, EmbedderMismatch
 
@@ -26,6 +28,12 @@ _BATCH_TEXTS = 128
 _BATCH_CHARS = 200_000
 _MAX_CHARS = 32_000
 _MAX_REPLY = 100_000_000
+#: In a process that runs for long, a query is preceded by a look at the model when the last is older than this.
+_VERIFY_EVERY_S = 300.0
+
+
+class _Misnumbered(Exception):
+    """Nobody can tell which vector is whose."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,10 @@ class Style:
         if self.key is None:
             return answer["embeddings"]
         # The servers number their rows; the order of the list is nowhere promised.
-        return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row["index"]))]
+        rows = {row["index"]: row["embedding"] for row in answer["data"]}
+        if len(rows) != len(answer["data"]) or set(rows) != set(range(len(rows))):
+            raise _Misnumbered
+        return [rows[place] for place in range(len(rows))]
 
 
 STYLES = {
@@ -52,8 +63,9 @@ STYLES = {
 class RemoteEmbedder:
     """A model on a server. Its fingerprint is taken from the vectors of a few texts, on first use.
 
-    A server may change the model behind a name; the fingerprint then changes too, and an index that was built with the
-    other one is refused rather than searched with vectors that mean something else.
+    A server may change the model behind a name. An index that was built with the other one is refused rather than
+    searched with vectors that mean something else. So is a model that changes while it is used: whoever keeps vectors
+    asks it to :meth:`verify` first, and queries do so every few minutes.
     """
 
     cacheable = True
@@ -65,7 +77,9 @@ class RemoteEmbedder:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
         self._dim: int | None = None
-        self._fingerprint: str | None = None
+        self._sketch: str | None = None
+        self._former = ""
+        self._verified = 0.0
 
     @classmethod
     def from_settings(cls, kind: str, model: str, settings: Mapping[str, Any] | None = None) -> RemoteEmbedder:
@@ -85,6 +99,8 @@ class RemoteEmbedder:
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
         """One finite row for each text; blank texts are not sent and give zeros."""
+        if input_type == "query" and self._sketch and time.monotonic() - self._verified > _VERIFY_EVERY_S:
+            self.verify()
         full = [place for place, text in enumerate(texts) if text and not text.isspace()]
         rows = [self._asked(batch) for batch in _batches([texts[place][:_MAX_CHARS] for place in full])]
         out = np.zeros((len(texts), self.dim), np.float32)
@@ -102,20 +118,41 @@ class RemoteEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        if self._fingerprint is None:
+        if self._sketch is None:
             self._probe()
-        assert self._fingerprint is not None
-        return self._fingerprint
+        return f"{self._prefix}{self._sketch}"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.id}-{self._dim}-~"
+
+    def matches(self, fingerprint: str) -> bool:
+        """Whether a fingerprint that was taken at another time, perhaps by an earlier version, is of this model."""
+        if self._sketch is None:
+            self._probe()
+        if fingerprint.startswith(self._prefix):
+            return alike(fingerprint.removeprefix(self._prefix), str(self._sketch))
+        return fingerprint == self._former
+
+    def verify(self) -> None:
+        """Raise if the model behind the name is not the one any more that it was on first use."""
+        if self._sketch is None:
+            self._probe()
+        elif not alike(self._sketch, sketched(self._probed())):
+            raise EmbedderMismatch(
+                f"{self._endpoint.name} has changed while it was used: it gives other vectors than before.",
+                remedy="What it gave since was not kept. Build again, so that all vectors are of one model.",
+            )
+        self._verified = time.monotonic()
+
+    def _probed(self) -> NDArray[np.float64]:
+        return self._asked(list(_PROBES)).astype(np.float64)
 
     def _probe(self) -> None:
-        rows = self._asked(list(_PROBES)).astype(np.float64)
-        centred = rows - rows.mean(axis=0)
-        # Servers round differently from day to day. Where each probe differs most from the others, and in which
-        # direction, does not depend on the last digits, and another model agrees on all six by chance only.
-        places = np.abs(centred).argmax(axis=1)
-        signs = np.sign(centred[np.arange(len(rows)), places]).astype(np.int64)
-        digest = hashlib.blake2b((places * signs).astype("<i8").tobytes(), digest_size=8).hexdigest()
-        self._fingerprint = f"{self.id}-{rows.shape[1]}-{digest}"
+        rows = self._probed()
+        self._sketch = sketched(rows)
+        self._former = f"{self.id}-{rows.shape[1]}-{_former_digest(rows)}"
+        self._verified = time.monotonic()
 
     def _asked(self, texts: list[str]) -> Vectors:
         body = {"model": self._model, "input": [text.encode("utf-8", "replace").decode() for text in texts]}
@@ -126,6 +163,11 @@ class RemoteEmbedder:
         who = self._endpoint.name
         try:
             rows = np.asarray(self._style.vectors(answer), dtype=np.float32)
+        except _Misnumbered:
+            raise EmbedderError(
+                f"{who} did not number its vectors from 0 to {count - 1}, so it is unknown which text each is of.",
+                remedy="Nothing was changed. The server must give each vector the index of its text.",
+            ) from None
         except (KeyError, TypeError, ValueError, IndexError):
             raise EmbedderError(
                 f"{who} answered with something that is not a list of vectors.", remedy="Is it an embedding model?"
@@ -141,6 +183,14 @@ class RemoteEmbedder:
             )
         self._dim = int(rows.shape[1])
         return rows
+
+
+def _former_digest(rows: NDArray[np.float64]) -> str:
+    """What earlier versions took for a fingerprint: where each probe differs most from the others."""
+    centred = rows - rows.mean(axis=0)
+    places = np.abs(centred).argmax(axis=1)
+    signs = np.sign(centred[np.arange(len(rows)), places]).astype(np.int64)
+    return hashlib.blake2b((places * signs).astype("<i8").tobytes(), digest_size=8).hexdigest()
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-__all__ = ["CUSTOM", "LazyEmbedder", "embed_checked", "embedder_for", "resolve", "spec_text"]
+__all__ = ["CUSTOM", "LazyEmbedder", "embed_checked", "embedder_for", "is_of", "resolve", "spec_text"]
 
 #: The id of a callable that does not say what it is.
 CUSTOM = "custom"
@@ -31,11 +31,21 @@ def resolve(spec: Any) -> tuple[Embedder, str]:
     return embedder, embedder_id
 
 
+def is_of(embedder: Any, fingerprint: str) -> bool:
+    """Whether a fingerprint is of this embedder; one that is not the same every time knows its own (``matches``)."""
+    matches = getattr(embedder, "matches", None)
+    return bool(getattr(embedder, "fingerprint", None) == fingerprint or (matches and matches(fingerprint)))
+
+
 def spec_text(spec: Any) -> str:
     """How a corpus remembers its embedder: the name that makes it again, or ``"custom"``."""
     if isinstance(spec, LazyEmbedder):
         return spec.spec
-    return spec if isinstance(spec, str) else CUSTOM
+    if not isinstance(spec, str):
+        return CUSTOM
+    from ir.models.places import lasting_name
+
+    return lasting_name(spec)  # the corpus may be searched from anywhere
 
 
 class LazyEmbedder:
@@ -74,8 +84,8 @@ class LazyEmbedder:
             if embedder_id != self.id:
                 raise self._mismatch(f"the embedder {self.id!r}", repr(embedder_id))
             found = getattr(embedder, "fingerprint", None)
-            if self.fingerprint is not None and found is not None and found != self.fingerprint:
-                raise self._mismatch(f"fingerprint {self.fingerprint} of {self.id!r}", str(found))
+            if self.fingerprint is not None and found is not None and not is_of(embedder, self.fingerprint):
+                raise self._mismatch(f"fingerprint {_short(self.fingerprint)} of {self.id!r}", _short(str(found)))
             self._embedder = embedder
         return self._embedder
 
@@ -104,6 +114,14 @@ def embedder_for(config: Mapping[str, Any], given: Any) -> LazyEmbedder:
     if lazy.spec == CUSTOM:
         return LazyEmbedder(config, _needs_callable(config))
     return LazyEmbedder(config, lambda: resolve(lazy.spec))
+
+
+def _short(fingerprint: str) -> str:
+    """A fingerprint as it fits a sentence."""
+    from zlib import crc32
+
+    name, mark, long = fingerprint.partition("-~")
+    return f"{name}-{crc32(long.encode()):08x}" if mark else fingerprint
 
 
 def _needs_callable(config: Mapping[str, Any]) -> Callable[[], tuple[Embedder, str]]:

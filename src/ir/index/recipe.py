@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ir.errors import EmbedderError, InvalidInput
-from ir.index.embedder import resolve, spec_text
+from ir.index.embedder import is_of, resolve, spec_text
 from ir.index.scan import Target
 from ir.protocols import Embedder, IndexingStrategy, Store
 
@@ -37,7 +37,7 @@ class Recipe:
             "name": source.name,
             "embedder": self.spec,
             "embedder_id": self.target.embedder_id,
-            "fingerprint": _fingerprint(self.embedder),
+            "fingerprint": self._fingerprint(),
             "dim": dim,
             "strategy_id": self.target.strategy_id,
             "language": self.language,
@@ -52,6 +52,15 @@ class Recipe:
             settings["source_kind"] = kind
         return settings
 
+    def _fingerprint(self) -> str | None:
+        """That of the embedder; of two that mean the same, the one that the corpus has."""
+        found = getattr(self.embedder, "fingerprint", None)
+        held = self.config.get("fingerprint")
+        # One in the form of an earlier version told less: it is replaced.
+        if held and "-~" in held and is_of(self.embedder, held):
+            return str(held)
+        return None if found is None else str(found)
+
 
 def recipe_for(source: Any, store: Store, *, embedder: Any, language: str | None) -> Recipe:
     """The recipe for a build of ``source`` into ``store``; no text is embedded for it, except to know a stranger."""
@@ -62,7 +71,8 @@ def recipe_for(source: Any, store: Store, *, embedder: Any, language: str | None
     made, embedder_id = resolve(spec)
     strategy = _budgeted(source.indexing_strategy, made)
     held = config.get("embedder_id")
-    same_model = held != embedder_id or config.get("fingerprint") in (None, _fingerprint(made))
+    stored = config.get("fingerprint")
+    same_model = held != embedder_id or stored is None or is_of(made, stored)
     asked = language or getattr(source, "language", None) or config.get("language") or "english"
     return Recipe(
         strategy=strategy,
@@ -113,8 +123,3 @@ def _budgeted(strategy: Any, embedder: Any) -> IndexingStrategy:
     if not window or fit is None:
         return strategy  # type: ignore[no-any-return]
     return fit(window, getattr(embedder, "count_tokens", None))  # type: ignore[no-any-return]
-
-
-def _fingerprint(embedder: Any) -> str | None:
-    found = getattr(embedder, "fingerprint", None)
-    return None if found is None else str(found)

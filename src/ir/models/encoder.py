@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ir.errors import EmbedderError
 from ir.models.bert import Shape, bert_graph, zero_points
 from ir.models.folder import ModelFolder
-from ir.models.session import equal_length_batches, in_parallel, open_session
+from ir.models.session import equal_length_batches, in_parallel, open_session, run_session
 from ir.models.tokenizing import TextTokenizer, Tokens
 from ir.models.weights import read_tensors
 
@@ -82,7 +82,7 @@ class Encoder:
 
     def _states(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> States:
         given = self._own(ids, types) if self.shape is not None else self._foreign(ids, types)
-        (out,) = self._session.run([self._output], given)
+        (out,) = run_session(self._session, [self._output], given, self.folder.path)
         if self.shape is not None:
             out = out.reshape(*ids.shape, -1)
         rows: States = np.asarray(out, dtype=np.float32)

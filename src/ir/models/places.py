@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ir import config
 from ir.models.catalog import canonical
+from ir.models.soundness import check_sizes
 
-__all__ = ["FORMS", "base_and_form", "find_folder", "is_complete", "model_dir", "models_dir"]
+__all__ = ["FORMS", "base_and_form", "find_folder", "is_complete", "lasting_name", "model_dir", "models_dir"]
 
 #: How else than in float32 on onnxruntime a network can be computed; asked for by the end of a model's name.
 FORMS = ("int8", "openvino")
@@ -25,13 +26,28 @@ def model_dir(name: str) -> Path:
 
 
 def find_folder(name: str) -> Path | None:
-    """The folder of a model by its name, or by its path; ``None`` if there is none."""
+    """The folder of a model by its name, or by its path; ``None`` if there is none. A damaged one is an error."""
     pulled = model_dir(name)
     if is_complete(pulled):
+        check_sizes(pulled)
         return pulled
     path = Path(name).expanduser()
-    is_path = "/" in name or "\\" in name or name.startswith((".", "~"))
-    return path if is_path and path.is_dir() else None
+    return path if _is_path(name) and path.is_dir() else None
+
+
+def lasting_name(name: str) -> str:
+    """A model's name as it holds in every directory: the path of a folder becomes an absolute one."""
+    if not _is_path(name):
+        return name
+    base, form = base_and_form(name)
+    found = find_folder(base)
+    if found is None or found != Path(base).expanduser():
+        return name
+    return f"{found.absolute()}-{form}" if form else str(found.absolute())
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith((".", "~"))
 
 
 def base_and_form(name: str) -> tuple[str, str]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
+from ir.models.origin import again
 
-__all__ = ["equal_length_batches", "in_parallel", "open_session", "thread_count", "unloadable"]
+__all__ = ["equal_length_batches", "in_parallel", "open_session", "run_session", "thread_count", "unloadable"]
 
 #: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache. With twice as many,
 #: int8 takes a tenth longer.
@@ -45,15 +46,31 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base below Exception
         what = "The network of the model" if isinstance(model, bytes) else str(model)
-        raise unloadable(what, str(error).strip().partition("\n")[0] or type(error).__name__) from error
+        raise unloadable(what, _first_line(error), None if isinstance(model, bytes) else model) from error
 
 
-def unloadable(what: str, why: str) -> EmbedderError:
-    """The error for a network that its engine does not take."""
+def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], path: Path) -> Any:
+    """What a session computes; a network that cannot take texts as they come is an error that says so."""
+    try:
+        return session.run(list(outputs), dict(given))
+    except Exception as error:  # as above
+        shape = " by ".join(str(size) for size in np.shape(given.get("input_ids", ())))
+        raise EmbedderError(
+            f"The network of {path} could not be run on an input of {shape}: {_first_line(error)}.",
+            remedy="Export it with dynamic axes, so that it takes any number of texts and of tokens.",
+        ) from error
+
+
+def unloadable(what: str, why: str, path: Path | None = None) -> EmbedderError:
+    """The error for a network that its engine does not take; ``path`` is where it was read."""
     return EmbedderError(
         f"{what} cannot be loaded: {why[:300].rstrip('.')}.",
-        remedy="Its files are incomplete or damaged; get it again.",
+        remedy="Its files are incomplete or damaged. " + ("" if path is None else again(path)),
     )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:300].rstrip(".") or type(error).__name__
 
 
 def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:

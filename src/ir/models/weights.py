@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ir.errors import EmbedderError
+from ir.models.origin import again
 
 __all__ = ["as_float32", "read_tensors", "write_tensors"]
 
@@ -34,7 +35,8 @@ def read_tensors(path: Path) -> Tensors:
         return {name: _tensor(data, start, entry) for name, entry in header.items() if name != "__metadata__"}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EmbedderError(
-            f"The weights in {path} cannot be read: {error}.", remedy="The file is incomplete or damaged; get it again."
+            f"The weights in {path} cannot be read: {error}.",
+            remedy=f"The file is incomplete or damaged. {again(path)}",
         ) from error
 
 

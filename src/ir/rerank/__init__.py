@@ -2,7 +2,8 @@
 
 :func:`resolve_reranker` is the door. A reranker is a callable ``(query, segments) -> scores``, one score for each
 segment, higher is better. Ours keep a deadline and report what they did; when one fails it raises
-:class:`~ir.errors.RerankError`, and a search then keeps the order of its first stage.
+:class:`~ir.errors.RerankError`, and a search then keeps the order of its first stage and tells the reason. A function
+that raises anything, or is late, is treated the same.
 """
 
 from ir.rerank.cross_encoder import CrossEncoder

@@ -24,6 +24,7 @@ class CrossEncoder:
 
     #: Its scores replace those of the first stage.
     weight: float | None = None
+    keeps_deadline = True
 
     def __init__(self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, form: str = "") -> None:
         self.id = f"cross-encoder:{path.name}"
@@ -47,6 +48,7 @@ class CrossEncoder:
             self._encoder.run(tokens, take)
         except EmbedderError as error:
             raise RerankError(error.message, remedy=error.remedy) from error
+        deadline.check()
         return deadline.done(scores)
 
 

@@ -34,6 +34,7 @@ class HttpReranker:
         documents = [_sendable(text) for text in texts_of(segments)]
         body = {"model": self._model, "query": _sendable(query), "documents": documents}
         answer = self._endpoint.post("/rerank", body, deadline.left_s)
+        deadline.check()
         return deadline.done(self._scores(answer, len(segments)))
 
     def _scores(self, answer: Any, count: int) -> list[float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ir.errors import EmbedderError, RerankError
 from ir.models.encoder import open_encoder
+from ir.models.tokenizing import TextTokenizer, Tokens
 from ir.rerank.report import DFLT_DEADLINE_MS, Deadline, Reranked, texts_of
 
 __all__ = ["MaxSim"]
@@ -22,6 +24,9 @@ States = NDArray[np.float32]
 DFLT_WEIGHT = 0.3
 #: So many bytes of token states of texts are remembered, in half precision.
 _MOST_BYTES = 64_000_000
+#: So many tokens are read before the next texts are begun: a few batches for each thread.
+_SLAB_TOKENS = 1024
+_NO_TOKENS = np.zeros((0, 1), np.float16)
 
 
 class MaxSim:
@@ -29,6 +34,8 @@ class MaxSim:
 
     By itself it ranks no better than the first stage, but it errs elsewhere: so it is mixed with it by ``weight``.
     """
+
+    keeps_deadline = True
 
     def __init__(
         self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, weight: float = DFLT_WEIGHT, form: str = ""
@@ -42,38 +49,54 @@ class MaxSim:
         self._lock = threading.Lock()
 
     def __call__(self, query: str, segments: Sequence[Mapping[str, Any]]) -> Reranked:
+        """A score for each segment that could be read in time, in their order: the best of the first stage come first.
+
+        What was read is remembered, so that the next search goes on from there.
+        """
         deadline = Deadline(self.id, len(segments), self.deadline_ms)
         texts = texts_of(segments)
         try:
-            states = self._states([query, *texts], deadline)
+            states = self._states(query, texts, deadline)
         except EmbedderError as error:
             raise RerankError(error.message, remedy=error.remedy) from error
+        read = list(takewhile(states.__contains__, texts))
+        if query not in states or (segments and not read):
+            raise deadline.late()
         asked = states[query].astype(np.float32)
-        scores = []
-        for text in texts:
-            found = states[text].astype(np.float32)
-            scores.append(float((asked @ found.T).max(axis=1).mean()) if len(asked) and len(found) else 0.0)
-        return deadline.done(scores)
+        return deadline.done(_score(asked, states[text].astype(np.float32)) for text in read)
 
-    def _states(self, texts: list[str], deadline: Deadline) -> dict[str, NDArray[np.float16]]:
-        """The states of the tokens of each text, of length one; new ones are remembered."""
+    def _states(self, query: str, texts: list[str], deadline: Deadline) -> dict[str, NDArray[np.float16]]:
+        """The states of the tokens of the query, and of as many texts, from the first on, as there is time for."""
         with self._lock:
-            states = {text: self._known[text] for text in texts if text in self._known}
-        missing = [text for text in dict.fromkeys(texts) if text not in states]
-        tokens = [self._encoder.tokenizer(text) for text in missing]
+            states = {text: self._known[text] for text in (query, *texts) if text in self._known}
+            for text in states:
+                self._known.move_to_end(text)
+        missing = (text for text in dict.fromkeys(texts) if text not in states)  # looked at as it is come to
+        try:
+            if query not in states:
+                self._read({query: self._encoder.tokenizer(query)}, states, deadline)
+            for slab in _slabs(missing, self._encoder.tokenizer):
+                self._read(slab, states, deadline)
+        except _Enough:
+            pass
+        return states
+
+    def _read(self, slab: Mapping[str, Tokens], states: dict[str, NDArray[np.float16]], deadline: Deadline) -> None:
+        texts = list(slab)
+        states |= {text: _NO_TOKENS for text, tokens in slab.items() if not tokens.ids}
 
         def take(batch: list[int], out: States) -> None:
-            deadline.check()
             if out.ndim != 3:
                 raise EmbedderError(f"The network of {self.id!r} gives no states of tokens.")
             inner = out[:, 1:-1]  # without the marks of beginning and end
             inner = inner / np.maximum(np.linalg.norm(inner, axis=2, keepdims=True), 1e-9)
-            for place, rows in zip(batch, inner.astype(np.float16), strict=True):
-                states[missing[place]] = rows
+            read = {texts[place]: rows for place, rows in zip(batch, inner.astype(np.float16), strict=True)}
+            states.update(read)
+            self._remember(read)
+            if deadline.near:
+                raise _Enough
 
-        self._encoder.run(tokens, take)
-        self._remember({text: states[text] for text in missing})
-        return states
+        self._encoder.run(list(slab.values()), take)
 
     def _remember(self, states: Mapping[str, NDArray[np.float16]]) -> None:
         with self._lock:
@@ -84,3 +107,25 @@ class MaxSim:
             while self._bytes > _MOST_BYTES:
                 _, rows = self._known.popitem(last=False)
                 self._bytes -= rows.nbytes
+
+
+class _Enough(Exception):
+    """The time is nearly over."""
+
+
+def _slabs(texts: Iterable[str], tokenizer: TextTokenizer) -> Iterator[dict[str, Tokens]]:
+    """The texts in their order, as many at a time as run side by side: what comes later is not read before."""
+    slab: dict[str, Tokens] = {}
+    size = 0
+    for text in texts:
+        slab[text] = tokenizer(text)
+        size += len(slab[text].ids)
+        if size >= _SLAB_TOKENS:
+            yield slab
+            slab, size = {}, 0
+    if slab:
+        yield slab
+
+
+def _score(asked: States, found: States) -> float:
+    return float((asked @ found.T).max(axis=1).mean()) if len(asked) and len(found) else 0.0

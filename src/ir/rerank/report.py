@@ -12,16 +12,32 @@ from ir.errors import RerankError
 __all__ = ["DFLT_DEADLINE_MS", "Deadline", "RerankReport", "Reranked", "texts_of"]
 
 DFLT_DEADLINE_MS = 1500
+#: When so much of the time is over, nothing new is begun: what was begun takes a moment to end.
+_ENOUGH = 0.85
 
 
 @dataclass(frozen=True)
 class RerankReport:
-    """One reranking: by what, how many segments, how long it took and how long it might have taken, in ms."""
+    """One reranking: by what, how many segments, how long it took and how long it might have taken, in ms.
+
+    ``scored`` are the first so many segments that were read in time; the rest have the lowest score.
+    """
 
     reranker: str
     segments: int
     ms: float
     deadline_ms: int
+    scored: int
+
+    @property
+    def note(self) -> str | None:
+        """What to tell about a reranking that is not whole."""
+        if self.scored == self.segments:
+            return None
+        return (
+            f"The reranker {self.reranker!r} read the best {self.scored} of {self.segments} candidates "
+            f"within {self.deadline_ms} ms; the others follow in the order of the first stage."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,20 +68,28 @@ class Deadline:
     def left_s(self) -> float:
         return max(self._deadline_ms - self.ms, 0.0) / 1e3
 
+    @property
+    def near(self) -> bool:
+        """Whether it is time to make do with what is there."""
+        return self.ms > self._deadline_ms * _ENOUGH
+
     def check(self) -> None:
         """Raise if the time is over."""
         if self.ms > self._deadline_ms:
-            raise RerankError(
-                f"The reranker {self._reranker!r} did not finish {self._segments} segments "
-                f"within {self._deadline_ms} ms.",
-                remedy="Rerank fewer candidates (fetch_k), or raise rerank.deadline_ms.",
-            )
+            raise self.late()
+
+    def late(self) -> RerankError:
+        return RerankError(
+            f"The reranker {self._reranker!r} did not finish {self._segments} segments within {self._deadline_ms} ms.",
+            remedy="Rerank fewer candidates (fetch_k), or raise rerank.deadline_ms.",
+        )
 
     def done(self, scores: Iterable[float]) -> Reranked:
-        """The scores with their report; late ones are refused."""
-        self.check()
-        report = RerankReport(self._reranker, self._segments, self.ms, self._deadline_ms)
-        return Reranked((float(score) for score in scores), report)
+        """The scores of the first segments, or of all, with their report."""
+        given = [float(score) for score in scores]
+        report = RerankReport(self._reranker, self._segments, self.ms, self._deadline_ms, len(given))
+        unread = [min(given, default=0.0)] * (self._segments - len(given))
+        return Reranked(given + unread, report)
 
 
 def texts_of(segments: Sequence[Mapping[str, Any]]) -> list[str]:

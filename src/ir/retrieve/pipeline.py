@@ -171,9 +171,8 @@ class _Session:
         for ranked in runs:
             if ranked.rerank_report is not None:
                 self.meta["rerank"] = ranked.rerank_report
-            for part in ranked.degraded:
-                if part not in self.meta["degraded"]:
-                    self.meta["degraded"].append(part)
+            for key, told in (("degraded", ranked.degraded), ("notes", ranked.notes)):
+                self.meta[key] += [part for part in told if part not in self.meta[key]]
         self.meta["reranked"] = self.options.rerank is not None and "reranker" not in self.meta["degraded"]
         if self.options.mode != "dense" and not any(ranked.question.terms for ranked in runs):
             self.meta["notes"].append("The query has no words that the lexical index keeps.")

@@ -40,6 +40,7 @@ class Ranked:
     channels: Sequence[str]
     degraded: Sequence[str] = ()
     rerank_report: dict[str, Any] | None = None
+    notes: Sequence[str] = ()
 
     @property
     def refs(self) -> Refs:
@@ -58,6 +59,7 @@ class _Fused:
     boosts: dict[int, dict[str, float]] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     rerank_report: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
 
     def group(self, place: int) -> int:
         return int(self.groups[place])
@@ -81,7 +83,7 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
     for name in fused.candidates.channels:
         complete(snapshot, question, fused.candidates, name, np.array(fused.picks, dtype=np.int64))
     picks = fused.candidates.picked(fused.picks, fused.boosts)
-    return Ranked(question, picks, tuple(found), fused.degraded, fused.rerank_report)
+    return Ranked(question, picks, tuple(found), fused.degraded, fused.rerank_report, fused.notes)
 
 
 def _fused(
@@ -143,11 +145,13 @@ def _second_stage(snapshot: Snapshot, fused: _Fused, order: Positions, options: 
 
         texts = _rerank_texts(fused, pool, rows, options.rerank_text)
         second = reranked_scores(options.rerank, fused.question.text, rows, texts, scores, options.rerank_weight)
-        if second is None:
+        fused.rerank_report = second.report
+        if second.note:
+            fused.notes.append(second.note)
+        if second.scores is None:
             fused.degraded.append("reranker")
         else:
             scores = second.scores
-            fused.rerank_report = second.report
             for place, score in zip(pool.tolist(), scores.tolist(), strict=True):
                 fused.boosts.setdefault(place, {})["rerank"] = score
     fused.candidates.scores = np.full(len(fused.candidates), -np.inf)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ir.base import Row
 from ir.errors import InvalidInput, RerankError
+from ir.rerank.asking import asked, name_of
 from ir.rerank.resolve import resolve_reranker
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ __all__ = ["SecondStage", "reranked_scores"]
 
 
 class SecondStage(NamedTuple):
-    """The new scores of the candidates, what the reranker reported of itself, and how it was mixed in."""
+    """The new scores of the candidates, or none where the first stage stands; the report, and what to tell about it."""
 
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64] | None
     report: dict[str, Any] | None
+    note: str | None = None
 
 
 def reranked_scores(
@@ -31,11 +33,12 @@ def reranked_scores(
     texts: Sequence[str],
     first_stage: NDArray[np.float64],
     weight: float | None,
-) -> SecondStage | None:
-    """New scores for the rows, or ``None`` if the reranker failed in a way that leaves the first stage standing.
+) -> SecondStage:
+    """New scores for the rows, which come best first.
 
     With a ``weight``, the caller's or the one that the reranker comes with, the result is ``weight`` · reranker +
-    (1 − ``weight``) · first stage, both stretched to 0..1.
+    (1 − ``weight``) · first stage, both stretched to 0..1. A reranker that fails or is late leaves the first stage
+    standing, with the reason.
     """
     reranker = resolve_reranker(rerank)
     segments = [
@@ -43,28 +46,37 @@ def reranked_scores(
         for row, text in zip(rows, texts, strict=True)
     ]
     try:
-        answer = reranker(query, segments)
-    except RerankError:
-        return None
+        answer = asked(reranker, query, segments)
+    except RerankError as error:
+        failed = {"reranker": name_of(reranker), "segments": len(segments), "error": error.message}
+        return SecondStage(None, failed, f"The order of the first stage stands. {error}")
+    scores = _checked(answer, len(segments))
+    share = weight if weight is not None else getattr(reranker, "weight", None)
+    report = getattr(answer, "report", None)
+    scored = getattr(report, "scored", len(segments))
+    if share is not None:
+        scores = share * _stretched(scores[:scored], len(scores)) + (1 - share) * _stretched(first_stage)
+    return SecondStage(scores, report.to_dict() if report is not None else None, getattr(report, "note", None))
+
+
+def _checked(answer: Any, count: int) -> NDArray[np.float64]:
     try:
         scores = np.asarray(list(answer), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"The reranker returned {type(answer).__name__!r}; it must return a list with a number for each segment."
         ) from error
-    if scores.shape != (len(segments),):
-        raise InvalidInput(
-            f"The reranker returned {scores.size} scores for {len(segments)} segments; it must be one each."
-        )
+    if scores.shape != (count,):
+        raise InvalidInput(f"The reranker returned {scores.size} scores for {count} segments; it must be one each.")
     if not np.isfinite(scores).all():
         raise InvalidInput("The reranker returned a score that is not a finite number.")
-    share = weight if weight is not None else getattr(reranker, "weight", None)
-    if share is not None:
-        scores = share * _stretched(scores) + (1 - share) * _stretched(first_stage)
-    report = getattr(answer, "report", None)
-    return SecondStage(scores, report.to_dict() if report is not None else None)
+    return scores
 
 
-def _stretched(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _stretched(scores: NDArray[np.float64], count: int | None = None) -> NDArray[np.float64]:
+    """The scores from 0 to 1; with a ``count``, zeros follow for those that have none."""
+    out = np.zeros(len(scores) if count is None else count)
     low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
-    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    if high > low:
+        out[: len(scores)] = (scores - low) / (high - low)
+    return out

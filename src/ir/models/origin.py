@@ -1,0 +1,35 @@
+"""Where did a pulled model come from, and how is it had again?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["again", "noted", "write_note"]
+
+_NOTE = "origin.txt"
+
+
+def write_note(folder: Path, name: str, origin: str) -> None:
+    """Note beside a model's files what it is called and where it came from."""
+    (folder / _NOTE).write_text(f"{name}\n{origin}\n", "utf-8")
+
+
+def noted(folder: Path) -> tuple[str, str]:
+    """The name of a pulled model and where it came from, as far as that is known."""
+    note = folder / _NOTE
+    if not note.is_file():
+        return folder.name, ""
+    name, _, origin = note.read_text("utf-8").strip().partition("\n")
+    return name, origin
+
+
+def again(path: Path) -> str:
+    """What to do about a model that is damaged; ``path`` is its folder or a file in it."""
+    folder = next((place for place in (path, *path.parents) if (place / _NOTE).is_file()), None)
+    if folder is None:
+        return "Copy the model's folder again, or export it anew."
+    import shlex
+
+    name, origin = noted(folder)
+    source = f" --from {shlex.quote(origin)}" if origin.startswith(("/", "~", ".")) else ""
+    return f"Get it again with: ir models pull {name}{source}"
