@@ -56,19 +56,30 @@ class DiscoveryCase:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DiscoveryCase:
-        """The case that :meth:`to_dict` described; a scalar ``gold`` is one id, ``null`` is none."""
-        if "query" not in data:
-            raise InvalidInput(f"A case needs the key 'query'; it has {sorted(map(str, data))}.")
+        """The case that :meth:`to_dict` described; a scalar ``gold`` is one id, ``[]`` or ``None`` says that none is.
+
+        Without ``gold`` it is an error: ids under any other name would else be taken for the statement that there are
+        none.
+        """
+        for key in ("query", "gold"):
+            if key not in data:
+                raise InvalidInput(_lacks(key, data))
         metadata = data.get("metadata") or {}
         if not isinstance(metadata, Mapping):
             raise InvalidInput(f"The metadata of a case must be a mapping, not {metadata!r}.")
         return cls(
             query=data["query"],
-            gold=data.get("gold") or (),
+            gold=data["gold"],
             corpus=data.get("corpus"),
             source_id=data.get("source_id"),
             metadata=dict(metadata),
         )
+
+
+def _lacks(key: str, data: Mapping[str, Any]) -> str:
+    held = ", ".join(repr(str(name)) for name in sorted(data, key=str)) or "nothing"
+    told = "; [] says that nothing answers it" if key == "gold" else ""
+    return f"a case needs {key!r} (it has {held}){told}."
 
 
 def _ids(gold: object) -> tuple[str, ...]:
