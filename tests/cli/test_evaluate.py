@@ -134,6 +134,17 @@ def test_eval_on_collections_prints_each_system(ir: Ir, collection: Path, tmp_pa
     assert ir("ls", "--json").json["corpora"] == []
 
 
+def test_a_document_of_a_collection_that_is_only_a_title_is_found(ir: Ir, collection: Path) -> None:
+    with (collection / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"_id": "d4", "title": "Giraffes at night", "text": ""}) + "\n")
+    with (collection / "queries.jsonl").open("a") as file:
+        file.write(json.dumps({"_id": "q4", "text": "giraffes at night"}) + "\n")
+    with (collection / "qrels.tsv").open("a") as file:
+        file.write("q4\td4\t1\n")
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert scores["scores"]["BM25"]["recall@100"] == 1.0
+
+
 def test_eval_on_collections_can_search_as_tuned(ir: Ir, collection: Path) -> None:
     (scores,) = ir("eval", "beir", str(collection), "--tune", "--json").json["collections"]
     assert list(scores["scores"]) == ["BM25", "dense", "RRF", "default", "tuned"]
