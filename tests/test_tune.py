@@ -140,6 +140,28 @@ def test_discovery_uses_a_hybrid_choice_unless_told_otherwise() -> None:
     assert ir.discover(corpus, query, mode="dense").ids[0] == "elm4"
 
 
+@pytest.mark.parametrize(("mode", "first"), [("lexical", "elm3"), ("dense", "elm4")])
+def test_discovery_uses_a_choice_of_one_channel_unless_told_otherwise(mode: str, first: str) -> None:
+    corpus = corpus_with(right=False)
+    query = "where is elm3 watered"
+    kept(corpus, mode=mode)
+    found = ir.discover(corpus, query)
+    assert (found.mode, found.ids[0]) == (mode, first)
+    assert ir.discover(corpus, query, mode="hybrid").mode == "hybrid"
+    assert ir.discover(corpus, query, fusion="rrf").mode == "hybrid"
+    assert ir.discover([corpus], query).mode == "hybrid"
+
+
+def test_the_floor_of_a_tuned_channel_is_the_one_that_auto_means() -> None:
+    corpus = corpus_with(right=False)
+    off_topic = [DiscoveryCase(f"parliament {number}") for number in range(12)]
+    tuning = tune(corpus, [*cases(), *off_topic], save=True)
+    refused = ir.discover(corpus, "parliament 3", min_score="auto")
+    assert refused.mode == tuning.choice.options["mode"]
+    assert refused.abstained
+    assert not ir.discover(corpus, "where is elm3 watered", min_score="auto").abstained
+
+
 def test_cases_without_an_answer_set_the_floor_of_the_choice() -> None:
     corpus = corpus_with(right=False)
     off_topic = [DiscoveryCase(f"parliament {number}") for number in range(5)]

@@ -84,10 +84,8 @@ NO_PROSE = {
     "go": 'func (s *Server) le(d time.Duration, n int) (t T, err error) { if s.m == nil { return t, es.New("la") } }',
     "yaml": "metadata:\n  name: la\n  labels: {app: des, tier: les}\nspec:\n  ports:\n  - port: 80\n    name: en\n",
     "log": "10:02:11 INFO d.m.s.Main t=4 n=2 l=17\n10:02:12 WARN d.m.s.Les s=1 m=0\n",
-    "titles": "\n".join(
-        ["Supersonic wing body interference", "Boundary layer transition", "Convolutional network training"]
-        + ["Protein folding dynamics", "Jérôme Lalande", "Iron deficiency anemia", "Dunn index clustering"]
-    ),
+    "titles": "Supersonic wing body interference\nBoundary layer transition\nConvolutional network training\n"
+    "Protein folding dynamics\nJérôme Lalande\nIron deficiency anemia\nDunn index clustering\n",
     "commands": "docker run nginx\nkubectl get pods\nnpm install express\napt update\nsystemctl restart sshd\n",
     "units": "12 m, 4 s, 30 d, 5 l, 9 t, 7 n, 3 m, 8 s, 15 l, 2 d, 6 t, 1 n",
 }

@@ -20,7 +20,7 @@ UNKNOWN = "none"
 #: What is assumed where there is too little text to tell.
 DEFAULT = "english"
 #: With fewer words than this nothing is told from stop words.
-FEWEST_WORDS = 20
+FEWEST_WORDS = 15
 #: A share of distinctive stop words below this is too little to tell a language by. Prose reaches .12 to .4.
 LEAST_SHARE = 0.06
 #: So many different stop words of a language must be there, and their weight must be so many times that of English.
