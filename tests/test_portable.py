@@ -147,7 +147,7 @@ def test_a_filled_target_is_refused_and_replaced_on_request(exported: Path) -> N
     import_corpus(exported, target, replace=True, name="renamed")
     assert len(target) == 7
     assert target.get_config()["name"] == "renamed"
-    assert (target.get_calibration("dense"), target.get_calibration("lexical")) == ({"floor": 0.25}, {})
+    assert (target.get_calibration("dense"), target.get_calibration("lexical")) == ({"floor": 0.25}, None)
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.3, 0.7, 0.99])

@@ -13,7 +13,7 @@ import ir
 from ir.errors import InvalidInput
 from ir.eval import DiscoveryCase
 from ir.retrieve import tuned_options
-from ir.tune import Tuning, Way, default_way, tune, tuned_run, ways
+from ir.tune import Forgotten, Tuning, Way, default_way, forget, tune, tuned_run, ways
 
 SUBJECTS = [f"{kind}{number}" for kind in ("alder", "birch", "cedar", "dogwood", "elm") for number in range(9)]
 
@@ -140,12 +140,92 @@ def test_discovery_uses_a_hybrid_choice_unless_told_otherwise() -> None:
     assert ir.discover(corpus, query, mode="dense").ids[0] == "elm4"
 
 
+@pytest.mark.parametrize(("mode", "first"), [("lexical", "elm3"), ("dense", "elm4")])
+def test_discovery_uses_a_choice_of_one_channel_unless_told_otherwise(mode: str, first: str) -> None:
+    corpus = corpus_with(right=False)
+    query = "where is elm3 watered"
+    kept(corpus, mode=mode)
+    found = ir.discover(corpus, query)
+    assert (found.mode, found.ids[0]) == (mode, first)
+    assert ir.discover(corpus, query, mode="hybrid").mode == "hybrid"
+    assert ir.discover(corpus, query, fusion="rrf").mode == "hybrid"
+    assert ir.discover([corpus], query).mode == "hybrid"
+
+
+def test_the_floor_of_a_tuned_channel_is_the_one_that_auto_means() -> None:
+    corpus = corpus_with(right=False)
+    off_topic = [DiscoveryCase(f"parliament {number}") for number in range(12)]
+    tuning = tune(corpus, [*cases(), *off_topic], save=True)
+    refused = ir.discover(corpus, "parliament 3", min_score="auto")
+    assert refused.mode == tuning.choice.options["mode"]
+    assert refused.abstained
+    assert not ir.discover(corpus, "where is elm3 watered", min_score="auto").abstained
+
+
 def test_cases_without_an_answer_set_the_floor_of_the_choice() -> None:
     corpus = corpus_with(right=False)
     off_topic = [DiscoveryCase(f"parliament {number}") for number in range(5)]
     tuning = tune(corpus, [*cases(), *off_topic], save=True)
     assert tuning.floor is not None
     assert corpus.store.calibration_modes()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_floor_is_set_by_labels_drawn_at_random(seed: int) -> None:
+    corpus = corpus_with(right=True)
+    rng = np.random.default_rng(seed)
+    noise = [
+        DiscoveryCase(f"{case.query} {n}", case.gold if rng.random() < 0.5 else ()) for case in cases() for n in "abc"
+    ]
+    tuning = tune(corpus, noise, save=True)
+    assert tuning.floor is None
+    assert "No floor" in tuning.floor_reason
+    assert "luck" in str(tuning)
+    assert corpus.store.calibration_modes() == []
+
+
+def test_a_couple_of_cases_without_an_answer_sets_no_floor() -> None:
+    tuning = tune(corpus_with(right=True), [*cases(), DiscoveryCase("parliament")])
+    assert tuning.floor is None
+    assert "too few" in tuning.floor_reason
+
+
+def with_a_floor(corpus: ir.Corpus) -> Tuning:
+    off_topic = [DiscoveryCase(f"parliament {number}") for number in range(12)]
+    return tune(corpus, [*cases(), *off_topic], save=True)
+
+
+def test_to_forget_drops_the_choice_and_its_floor() -> None:
+    corpus = corpus_with(right=False)
+    before = corpus.store.get_config()
+    tuning = with_a_floor(corpus)
+    assert forget(corpus) == Forgotten(tuning.choice.name, floor=True)
+    assert corpus.store.calibration_modes() == []
+    assert corpus.store.get_config() == before
+    assert not forget(corpus)
+
+
+def test_to_forget_brings_back_a_floor_of_before_and_leaves_one_of_after() -> None:
+    corpus = corpus_with(right=False)
+    mine = {"min_score": 0.25, "mode": "hybrid", "embedder_id": corpus.embedder_id}
+    corpus.store.set_calibration("hybrid", mine)
+    with_a_floor(corpus)
+    assert corpus.store.get_calibration("lexical") or corpus.store.get_calibration("hybrid") != mine
+    forget(corpus)
+    assert corpus.store.get_calibration("hybrid") == mine
+    with_a_floor(corpus)
+    for mode in corpus.store.calibration_modes():
+        corpus.store.set_calibration(mode, mine)
+    assert not forget(corpus).floor
+    assert corpus.store.get_calibration("hybrid") == mine
+
+
+def test_tuning_again_drops_a_floor_that_is_no_longer_shown() -> None:
+    corpus = corpus_with(right=False)
+    with_a_floor(corpus)
+    assert corpus.store.calibration_modes()
+    tune(corpus, cases(), save=True)
+    assert corpus.store.calibration_modes() == []
 
 
 def test_every_query_of_a_tuned_run_is_searched_by_what_was_chosen_without_it() -> None:

@@ -203,10 +203,11 @@ def _copy_entries(name: Any, source: Any, target: Any, batch: int) -> Tally:
 
 def _copy_calibrations(source: Any, target: Any) -> Tally:
     with target.transaction():
-        # A store cannot forget a calibration: an empty one takes the place of each that the source does not have.
         for mode in {*source.calibration_modes(), *target.calibration_modes()}:
-            record = source.get_calibration(mode) or {}
-            if target.get_calibration(mode) != record:
+            record = source.get_calibration(mode)
+            if record is None:
+                target.delete_calibration(mode)
+            elif target.get_calibration(mode) != record:
                 target.set_calibration(mode, record)
     return _tallied(_calibrations(source))
 

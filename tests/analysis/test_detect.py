@@ -41,6 +41,73 @@ STRANGERS = {
 }
 
 
+#: Sentences of everyday length, as they stand in small corpora.
+SENTENCES = {
+    "english": "Press the red button and wait until the light goes green.",
+    "french": "Appuyez sur le bouton rouge et attendez que la lampe soit verte.",
+    "german": "Der schnelle braune Fuchs springt über den faulen Hund und läuft in den Wald.",
+    "spanish": "Este es un texto en español sobre la cocina y los alimentos.",
+    "portuguese": "Isto é um texto em português sobre a cozinha e os alimentos.",
+    "italian": "Questo è un testo in italiano sulla cucina e gli alimenti.",
+    "dutch": "Dit is een Nederlandse tekst over koken en voedsel in onze keuken.",
+    "swedish": "Det här är en text på svenska om hur man lagar mat, och den är inte lång.",
+    "none": "Toto je český text o vaření a potravinách v naší kuchyni.",
+}
+
+#: What is no prose, or hardly any: nothing of it says another language than English.
+NO_PROSE = {
+    "javascript": """
+        const l = s.map((d) => d.m), n = t - s;
+        for (let i = 0; i < n; i++) { if (d[i] === t) { return l(d, s, m); } }
+        var c = a.on("les", function (e) { return e.des ? e.la : e.en });
+        let m = new Set(); s.t = t; s.d = d; n.m = m; y += l; j = qu + l + d + t
+    """,
+    "shell": """
+        tar -c -z -f out.tgz -C /srv data
+        git commit -m "m" && git push -u origin d
+        docker run -d -t -m 512m -l app=s nginx
+        curl -s -L -d @m.json -H "n: t" http://localhost:8000
+        ls -l -t -d */ | sort -n -k 5 | head -n 3
+        sed -n -e 's/les/la/' -e 's/d/t/' notes.txt
+        find . -type d -name s -mtime -m
+        ssh -t -l me host sudo -s
+    """,
+    "python": """
+        def les(d, s, m, t=None):
+            for l, n in d.items():
+                m[l] = n if t else s
+            return sorted(m, key=lambda en: m[en])
+        class De(Et): la = un = 1
+    """,
+    "sql": "SELECT t.id, d.name FROM t JOIN d ON d.id = t.d_id WHERE t.n > 5 AND d.s = 'm' ORDER BY t.l DESC;",
+    "c": "int m(char *s, int d) { unsigned l = 0; while (*s) l += *s++ - d; return l % n; }",
+    "go": 'func (s *Server) le(d time.Duration, n int) (t T, err error) { if s.m == nil { return t, es.New("la") } }',
+    "yaml": "metadata:\n  name: la\n  labels: {app: des, tier: les}\nspec:\n  ports:\n  - port: 80\n    name: en\n",
+    "log": "10:02:11 INFO d.m.s.Main t=4 n=2 l=17\n10:02:12 WARN d.m.s.Les s=1 m=0\n",
+    "titles": "Supersonic wing body interference\nBoundary layer transition\nConvolutional network training\n"
+    "Protein folding dynamics\nJérôme Lalande\nIron deficiency anemia\nDunn index clustering\n",
+    "commands": "docker run nginx\nkubectl get pods\nnpm install express\napt update\nsystemctl restart sshd\n",
+    "units": "12 m, 4 s, 30 d, 5 l, 9 t, 7 n, 3 m, 8 s, 15 l, 2 d, 6 t, 1 n",
+}
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+@pytest.mark.parametrize("times", [3, 30])
+def test_a_few_sentences_are_enough(language: str, times: int) -> None:
+    assert detect_language([SENTENCES[language]] * times) == language
+
+
+@pytest.mark.parametrize("kind", NO_PROSE)
+@pytest.mark.parametrize("times", [1, 9])
+def test_what_is_no_prose_is_taken_for_english(kind: str, times: int) -> None:
+    assert detect_language([NO_PROSE[kind]] * times) == "english"
+
+
+@pytest.mark.parametrize("kind", NO_PROSE)
+def test_what_is_no_prose_does_not_hide_the_language_of_the_rest(kind: str) -> None:
+    assert detect_language([NO_PROSE[kind]] * 3 + [TEXTS["french"]] * 3) == "french"
+
+
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_paragraph_is_enough(language: str) -> None:
     assert language in LANGUAGES

@@ -15,7 +15,7 @@ CASES = [
     {"query": "how hot for green tea", "gold": ["tea.md"]},
     {"query": "knead dough", "gold": "bread.txt"},
     {"query": "bicycle chain gauge", "gold": ["chain.py"]},
-    {"query": "parliament election results"},
+    {"query": "parliament election results", "gold": []},
     {"query": "quantum chromodynamics lattice", "gold": None},
 ]
 
@@ -57,6 +57,18 @@ def test_eval_reports_measures_and_outcomes(ir: Ir, cases: str) -> None:
     assert report["abstention_accuracy"] is None
 
 
+@pytest.mark.parametrize("command", ["eval", "eval-select", "sweep-select", "tune", "calibrate-min-score"])
+@pytest.mark.parametrize("key", ["answers", "gold_ids", "relevant", "Gold"])
+def test_answers_under_another_name_are_not_taken_for_none(ir: Ir, cases: str, command: str, key: str) -> None:
+    path = Path(cases)
+    path.write_text(path.read_text() + json.dumps({"query": "oil the chain", key: ["chain.py"]}) + "\n")
+    done = ir(command, "notes", cases)
+    assert done.code == 2
+    assert f"{path}:{len(CASES) + 1}: a case needs 'gold' (it has " in done.err
+    assert repr(key) in done.err
+    assert "[] says that nothing answers it" in done.err
+
+
 def test_a_floor_scores_the_cases_without_an_answer(ir: Ir, cases: str) -> None:
     assert "refused 100%" in ir("eval", "notes", cases, "--min-score", "0.99").out
     missing = ir("eval", "notes", cases, "--min-score", "auto")
@@ -84,7 +96,7 @@ def test_runs_can_be_saved_and_compared(ir: Ir, cases: str, tmp_path: Path) -> N
 
 def test_broken_files_are_refused_with_their_line(ir: Ir, cases: str, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"query": "a"}\n{"query": ""}\n')
+    broken.write_text('{"query": "a", "gold": []}\n{"query": "", "gold": []}\n')
     done = ir("eval", "notes", str(broken))
     assert done.code == 2
     assert "broken.jsonl:2" in done.err
@@ -120,6 +132,17 @@ def test_eval_on_collections_prints_each_system(ir: Ir, collection: Path, tmp_pa
     compared = ir("compare", str(runs / "tools.bm25.run"), str(runs / "tools.rrf.run"), "-q", str(collection))
     assert compared.code == 0
     assert ir("ls", "--json").json["corpora"] == []
+
+
+def test_a_document_of_a_collection_that_is_only_a_title_is_found(ir: Ir, collection: Path) -> None:
+    with (collection / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"_id": "d4", "title": "Giraffes at night", "text": ""}) + "\n")
+    with (collection / "queries.jsonl").open("a") as file:
+        file.write(json.dumps({"_id": "q4", "text": "giraffes at night"}) + "\n")
+    with (collection / "qrels.tsv").open("a") as file:
+        file.write("q4\td4\t1\n")
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert scores["scores"]["BM25"]["recall@100"] == 1.0
 
 
 def test_eval_on_collections_can_search_as_tuned(ir: Ir, collection: Path) -> None:

@@ -33,6 +33,19 @@ def test_french_is_told_and_stemmed_as_french(ir: Ir, lettres: Path) -> None:
     assert ir("search", str(lettres), "rénovation", "--mode", "lexical").code == 0
 
 
+def test_a_language_that_was_told_wrong_can_be_put_right(ir: Ir, lettres: Path) -> None:
+    name = ir("build", str(lettres), "--language", "none", "--json").json["corpus"]
+    assert ir("search", name, "rénovation", "--mode", "lexical").code == 1
+    assert ir("build", str(lettres)).code == 0
+    assert ir("info", name, "--json").json["language"] == "none"
+    assert ir("build", str(lettres), "--language", "french").code == 0
+    assert ir("info", name, "--json").json["language"] == "french"
+    assert ir("search", name, "rénovation", "--mode", "lexical").code == 0
+    wrong = ir("build", str(lettres), "--language", "frensh")
+    assert wrong.code == 2
+    assert "'french'" in wrong.err
+
+
 def test_the_setting_decides_before_the_texts_do(ir: Ir, lettres: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IR_LANGUAGE", "none")
     built = ir("build", str(lettres), "--json")

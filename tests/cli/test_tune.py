@@ -93,6 +93,42 @@ def test_a_choice_can_be_forgotten(ir: Ir, shed: Path) -> None:
     assert "nothing was tuned" in again.out
 
 
+def with_off_topic(cases: str, *, labels: str = "right") -> str:
+    """The cases and as many without an answer: about other things, or (labels drawn at random) about the same."""
+    import random
+
+    rng = random.Random(5)
+    lines = [json.loads(line) for line in Path(cases).read_text("utf-8").splitlines()]
+    if labels == "right":
+        lines += [{"query": f"parliament election {number} results", "gold": []} for number in range(20)]
+    else:
+        lines = [{**line, "gold": line["gold"] if rng.random() < 0.5 else []} for line in lines * 5]
+    path = Path(cases).with_name(f"{labels}.jsonl")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return str(path)
+
+
+def test_noise_sets_no_floor_and_says_so(ir: Ir, cases: str) -> None:
+    noise = with_off_topic(cases, labels="random")
+    done = ir("tune", "shed", noise)
+    assert "No floor: J " in done.out
+    assert ir("discover", "shed", "hammer on the left wall").code == 0
+    made = ir("calibrate-min-score", "shed", noise)
+    assert made.code == 1
+    assert "no better than chance (held-out J " in made.out
+    assert ir("discover", "shed", "hammer on the left wall", "--json").json["answerable"] is None
+
+
+def test_a_floor_that_tuning_set_is_forgotten_with_the_rest(ir: Ir, cases: str) -> None:
+    done = ir("tune", "shed", with_off_topic(cases))
+    assert "Floor 0." in done.out
+    assert "kept with the corpus" in done.out
+    assert ir("discover", "shed", "parliament election").code == 1
+    assert "the floor that tuning set is forgotten" in ir("tune", "shed", "--forget").out
+    assert ir("discover", "shed", "hammer", "--json").json["answerable"] is None
+    assert ir("tune", "shed", "--forget").code == 1
+
+
 @pytest.mark.parametrize("args", [("tune", "shed"), ("tune", "shed", "x.jsonl", "--forget")])
 def test_wrong_usage_is_told(ir: Ir, shed: Path, args: tuple[str, ...]) -> None:
     done = ir(*args)

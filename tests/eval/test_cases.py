@@ -14,12 +14,22 @@ def test_a_scalar_gold_is_one_id() -> None:
     assert DiscoveryCase.from_dict({"query": "q", "gold": "a"}).gold == ("a",)
     assert DiscoveryCase("q", "a").gold == ("a",)
     assert DiscoveryCase.from_dict({"query": "q", "gold": 7}).gold == ("7",)
+    assert DiscoveryCase.from_dict({"query": "q", "gold": 0}).gold == ("0",)
 
 
 def test_a_case_without_gold_asks_to_abstain() -> None:
     assert DiscoveryCase("q").gold_is_none
     assert DiscoveryCase.from_dict({"query": "q", "gold": None}).gold_is_none
+    assert DiscoveryCase.from_dict({"query": "q", "gold": []}).gold_is_none
     assert not DiscoveryCase("q", ("a", "b")).gold_is_none
+
+
+def test_only_gold_itself_says_that_nothing_answers() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        DiscoveryCase.from_dict({"query": "q", "answers": ["a"]})
+    assert "needs 'gold' (it has 'answers', 'query'); [] says that nothing answers it" in str(caught.value)
+    with pytest.raises(InvalidInput, match="gold"):
+        DiscoveryCase.from_dict({"query": "q", "gold": ""})
 
 
 def test_dict_round_trip_keeps_everything() -> None:
@@ -68,9 +78,11 @@ def test_a_file_without_meta_has_an_empty_one(tmp_path: Path) -> None:
         ('{"query": "q"', "not valid JSON"),
         ('["q"]', "expected a JSON object"),
         ('{"gold": "a"}', "'query'"),
-        ('{"query": ""}', "query"),
+        ('{"query": "", "gold": []}', "query"),
+        ('{"query": "q"}', "a case needs 'gold'"),
+        ('{"query": "q", "expected": "a"}', "it has 'expected', 'query'"),
         ('{"query": "q", "gold": [null]}', "gold"),
-        ('{"query": "q", "metadata": 3}', "metadata"),
+        ('{"query": "q", "gold": [], "metadata": 3}', "metadata"),
     ],
 )
 def test_a_broken_line_is_named_by_file_and_number(tmp_path: Path, line: str, what: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,14 @@ def test_whole_text_is_one_document() -> None:
     plan = WholeText(kind="note").decompose("a", "# T\n\nwords")
     assert plan.surfaces == [Surface("a", "note", "# T\n\nwords")]
     assert WholeText().decompose("a", "").surfaces == []
+
+
+@pytest.mark.parametrize("strategy", [WholeText(), WholeText(text_key="text"), Chunked(), Chunked(max_tokens=8)])
+@pytest.mark.parametrize("text", ["", "  \n", None])
+def test_a_title_without_any_text_is_what_is_ranked(strategy: Any, text: str | None) -> None:
+    (surface,) = strategy.decompose("a", {"title": " Giraffes at night ", "text": text}).surfaces
+    assert surface.text == "Giraffes at night"
+    assert strategy.decompose("a", {"title": " ", "text": text}).surfaces == []
 
 
 def test_a_skill_is_its_name_and_description_and_points_to_its_body() -> None:

@@ -1,10 +1,14 @@
-"""Which language is a text in? Told by its most frequent words and its letters, as far as indexing needs to know."""
+"""Which language is a text in? Told by its most frequent words and its letters, as far as indexing needs to know.
+
+A language once told stays with a corpus, so another one than English is only told on clear evidence: code, commands and
+bare titles have few stop words of any language, and look like English ones to nobody.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ir.analysis.languages import WITH_STOP_WORDS, stemmer_for
 
@@ -16,10 +20,16 @@ UNKNOWN = "none"
 #: What is assumed where there is too little text to tell.
 DEFAULT = "english"
 #: With fewer words than this nothing is told from stop words.
-FEWEST_WORDS = 20
-#: A share of distinctive stop words below this says that the language is another one. Prose reaches .12 to .4, source
-#: code with comments in English about .12, and languages that are not known mostly stay below .04.
+FEWEST_WORDS = 15
+#: A share of distinctive stop words below this is too little to tell a language by. Prose reaches .12 to .4.
 LEAST_SHARE = 0.06
+#: So many different stop words of a language must be there, and their weight must be so many times that of English.
+LEAST_DIFFERENT = 4
+MARGIN = 1.25
+#: A line is prose if this share of it are plain words; code, tables and commands have less.
+PROSE = 0.7
+#: An unsure text with more words than this that are not ASCII is in a language that is not known.
+MOST_FOREIGN = 0.15
 #: Only so many different words are looked at: stop words are among the most frequent ones.
 MOST_WORDS = 1000
 
@@ -30,32 +40,55 @@ _SCRIPTS = {
     "tamil": re.compile("[\u0b80-\u0bff]"),
 }
 _FEW_WORDS = {
-    "romanian": {"și", "în", "este", "sunt", "pentru", "că", "nu", "mai", "din", "care", "pe", "cu", "sau", "fost"},
-    "turkish": {"ve", "bir", "bu", "için", "ile", "olarak", "daha", "çok", "gibi", "olan", "değil", "kadar", "ama"},
+    "romanian": "și în este sunt pentru că nu mai din care pe cu sau fost",
+    "turkish": "ve bir bu için ile olarak daha çok gibi olan değil kadar ama",
+}
+#: Languages that have no stemmer here, so that they are not taken for one that has.
+_STRANGERS = {
+    "bulgarian": "на да се от за че са със към като един което който през след",
+    "catalan": "els amb és per una del són aquest aquesta però també més seva dels les",
+    "croatian": "je koji koja nije kao što bio samo iz ili su nego kada još ali",
+    "czech": "je že na se které který jako jsou pro není také než ale když jeho",
+    "indonesian": "yang dan di ini itu dengan untuk dari dalam tidak pada adalah akan ke karena oleh saya bisa",
+    "polish": "się nie jest że na który która które przez oraz dla jak do od tak są ale jego",
+    "swahili": "ya na wa kwa ni katika za la kuwa hii cha hiyo watu",
+    "tagalog": "ang ng sa mga na ay ito hindi ko isang kung para niya",
+    "ukrainian": "та що не на це як від але його ще або для який яка були",
+    "vietnamese": "của và là có không được cho một những trong với các này người",
 }
 _WORD = re.compile(r"[^\W\d_]+")
+#: What stands between spaces in prose: words, joined by hyphens or apostrophes, with punctuation around them.
+_PLAIN = re.compile(r"[\"'(\[«»“”„‘’¿¡*]*([^\W\d_]+(?:[-'’][^\W\d_]+)*)[\"')\]»«“”’.,;:!?…*]*")
+#: How lines of code end and sentences do not.
+_CODE_END = re.compile(r"[;{}()\[=<>\\|&+]$")
+_JOINED = re.compile(r"[-'’]")
 
 
 def detect_language(texts: Iterable[str]) -> str:
     """The language of ``texts`` taken together, one of :data:`ir.analysis.LANGUAGES`.
 
-    ``"none"`` for a language that is not among them, ``"english"`` where there is too little text to tell.
+    ``"none"`` for a language that is not among them, ``"english"`` where there is too little prose to tell.
 
     >>> detect_language(["Le chat est sur la table et il ne veut pas en descendre, car il y fait chaud pour lui."])
     'french'
+    >>> detect_language(["git commit -m done && docker run -d -l app nginx"] * 20)
+    'english'
     """
-    counts: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    prose: Counter[str] = Counter()
     for text in texts:
-        counts.update(_WORD.findall(text.lower()))
-    total = counts.total()
-    script = _by_script(counts)
-    if script:
-        return script
-    if total < FEWEST_WORDS:
-        return DEFAULT
-    scores = _scores(counts)
-    best = max(scores, key=lambda name: (scores[name], name == DEFAULT))
-    return best if scores[best] / total >= LEAST_SHARE else UNKNOWN
+        every.update(_WORD.findall(text.lower()))
+        prose.update(_prose_words(text.lower()))
+    return _by_script(every) or _by_stop_words(prose)
+
+
+def _prose_words(text: str) -> Iterator[str]:
+    """The words of two letters or more in lines that are prose. Single letters are variables, options and units."""
+    for line in text.splitlines():
+        tokens = line.split()
+        plain = [match.group(1) for token in tokens if (match := _PLAIN.fullmatch(token))]
+        if plain and len(plain) >= PROSE * len(tokens) and not _CODE_END.search(tokens[-1]):
+            yield from (word for joined in plain for word in _JOINED.split(joined) if len(word) > 1)
 
 
 def _by_script(counts: Counter[str]) -> str | None:
@@ -72,13 +105,29 @@ def _is_latin_or_cyrillic(letter: str) -> bool:
     return letter < "\u0250" or "\u1e00" <= letter < "\u1f00" or "\u0400" <= letter < "\u0530"
 
 
-def _scores(counts: Counter[str]) -> dict[str, float]:
-    """How often words come that are stop words of a language; one that several languages share counts for each less."""
+def _by_stop_words(counts: Counter[str]) -> str:
+    total = counts.total()
+    if total < FEWEST_WORDS:
+        return DEFAULT
+    found = _stop_words(counts)
+    weights = {name: sum(words.values()) for name, words in found.items()}
+    best = max(weights, key=lambda name: (weights[name], name == DEFAULT))
+    clear = weights[best] >= LEAST_SHARE * total and len(found[best]) >= LEAST_DIFFERENT
+    if clear and (best == DEFAULT or weights[best] > MARGIN * weights[DEFAULT]):
+        return UNKNOWN if best in _STRANGERS else best
+    foreign = sum(count for word, count in counts.items() if not word.isascii())
+    unsure = weights[DEFAULT] < LEAST_SHARE * total
+    return UNKNOWN if unsure and foreign > MOST_FOREIGN * total else DEFAULT
+
+
+def _stop_words(counts: Counter[str]) -> dict[str, dict[str, float]]:
+    """For each language its stop words and how often they come; one that several share counts for each less."""
     stemmers = {name: stemmer_for(name, stop_words=True) for name in WITH_STOP_WORDS}
-    scores = dict.fromkeys((*WITH_STOP_WORDS, *_FEW_WORDS), 0.0)
+    few = {name: set(words.split()) for name, words in (_FEW_WORDS | _STRANGERS).items()}
+    found: dict[str, dict[str, float]] = {name: {} for name in (*WITH_STOP_WORDS, *few)}
     for word, count in counts.most_common(MOST_WORDS):
         where = [name for name, stem in stemmers.items() if not stem(word)]
-        where += [name for name, words in _FEW_WORDS.items() if word in words]
+        where += [name for name, words in few.items() if word in words]
         for name in where:
-            scores[name] += count / len(where) ** 2
-    return scores
+            found[name][word] = count / len(where) ** 2
+    return found

@@ -26,7 +26,8 @@ class BuildRequest(Value):
     """``target`` is a corpus name or a path; without ``prune``, artifacts that left the source stay. With ``links``,
     what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it.
     ``store`` is the address of a server to keep the corpus at from now on, or ``"local"`` for this machine.
-    ``ray`` is the address of a Ray cluster to take artifacts apart and embed them on."""
+    ``ray`` is the address of a Ray cluster to take artifacts apart and embed them on. ``language`` indexes the words of
+    a corpus, also of one that was built in another, by that language's stems from now on."""
 
     target: str
     embedder: str | None = None
@@ -35,6 +36,7 @@ class BuildRequest(Value):
     links: bool = False
     ray: str | None = None
     store: str | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,16 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
         embedder = embedder_for(target, request.embedder, ctx)
         if request.dry_run:
             return _preview(target, source, embedder, ctx, prune=request.prune)
-        return build_target(target, source, embedder, ctx, prune=request.prune, links=request.links, ray=request.ray)
+        return build_target(
+            target,
+            source,
+            embedder,
+            ctx,
+            prune=request.prune,
+            links=request.links,
+            ray=request.ray,
+            language=request.language,
+        )
 
 
 def _kept_where(target: Target, address: str | None, ctx: Context) -> AbstractContextManager[None]:
@@ -94,6 +105,7 @@ def build_target(
     prune: bool = True,
     links: bool = False,
     ray: str | None = None,
+    language: str | None = None,
 ) -> BuildResponse:
     """Bring the corpus of ``target`` up to date and register the folder it was made from."""
     from ir.graph import default_edge_extractor
@@ -105,7 +117,7 @@ def build_target(
         embedder=embedder,
         full=prune,
         progress=ctx.progress,
-        language=_language(store, ctx),
+        language=language or _language(store, ctx),
         edge_extractor=default_edge_extractor if links else None,
     )
     target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)

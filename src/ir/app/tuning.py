@@ -40,18 +40,22 @@ class TuneRequest(Value):
 
 @dataclass(frozen=True)
 class TuneResponse(Value):
-    """``saved``: the outcome is kept with the corpus. ``forgotten`` is the choice that was dropped, if any."""
+    """``saved``: the outcome is kept with the corpus. ``forgotten`` is the choice that was dropped, if any, and
+    ``floor_forgotten`` says whether a floor that tuning had set was dropped too."""
 
     corpus: str
     tuning: Tuning | None = None
     saved: bool = False
     drifted: int = 0
     forgotten: str | None = None
+    floor_forgotten: bool = False
 
     @property
     def done(self) -> bool:
         """Whether something was chosen or dropped."""
-        return self.forgotten is not None if self.tuning is None else self.tuning.improved
+        if self.tuning is None:
+            return self.forgotten is not None or self.floor_forgotten
+        return self.tuning.improved
 
 
 @operation("tune", summary="Choose how to search a corpus by judged cases, and keep the choice")
@@ -86,8 +90,7 @@ def _same_ids(judged: Any) -> bool:
 
 
 def _forget(corpus: Any) -> TuneResponse:
-    config = corpus.store.get_config()
-    tuned = config.pop("tuned", None)
-    if tuned is not None:
-        corpus.store.set_config(config)
-    return TuneResponse(corpus.name, forgotten=None if tuned is None else str(tuned.get("name", "a choice")))
+    from ir.tune import forget
+
+    dropped = forget(corpus)
+    return TuneResponse(corpus.name, forgotten=dropped.choice, floor_forgotten=dropped.floor)

@@ -41,6 +41,10 @@ def build(
         str | None,
         typer.Option("--ray", metavar="ADDRESS", help="Work on the Ray cluster at host:port; local starts one here."),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="NAME", help="Index words by this language from now on; none: as they are."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Index a corpus or a folder, or bring it up to date.
@@ -51,7 +55,7 @@ def build(
     from ir.app.building import build as operation
     from ir.cli.session import perform
 
-    request = BuildRequest(target, embedder, not keep, dry_run, links, ray, store)
+    request = BuildRequest(target, embedder, not keep, dry_run, links, ray, store, language)
     perform(operation, request, show_build, as_json=as_json)
 
 

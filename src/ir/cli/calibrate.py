@@ -12,6 +12,7 @@ from ir.cli.evaluate import Mode
 if TYPE_CHECKING:
     from ir.app.calibrating import CalibrateResponse
     from ir.cli.output import Output
+    from ir.eval import MinScoreCalibration
 
 __all__ = ["register"]
 
@@ -20,6 +21,7 @@ REASONS = {
     "no_positive_cases": "no case has an answer that was found, so there is nothing to keep",
     "no_cases": "no case can be used: of those with an answer, none was found",
     "no_hits": "no probe found anything",
+    "no_better_than_chance": "on cases that a floor was not made from it does no better than chance",
 }
 
 
@@ -59,7 +61,7 @@ def calibrate(
 
     The floor is on raw channel scores and tells what is off topic. Cases also choose what it reads: the best score,
     the mean of the best three, or both channels together. ir discover uses it from then on. Exit code 1 means that no
-    floor came of it.
+    floor came of it: there are not both kinds of cases, or on cases left out it is no better than chance.
     """
     from ir.app.calibrating import CalibrateRequest
     from ir.app.calibrating import calibrate as operation
@@ -86,7 +88,7 @@ def show_calibration(response: CalibrateResponse, output: Output) -> None:
 
     made = response.calibration
     if made.min_score is None:
-        output.line(f"{response.corpus}: no floor: {REASONS.get(made.reason, made.reason)}")
+        output.line(f"{response.corpus}: no floor: {REASONS.get(made.reason, made.reason)}{_worth(made)}")
         return
     state = "kept" if response.saved else "not kept (dry run)"
     output.line(
@@ -109,9 +111,17 @@ def show_calibration(response: CalibrateResponse, output: Output) -> None:
         if made.youden_j_interval:
             shown["J on cases left out, 95 %"] = "{:.3f} to {:.3f}".format(*made.youden_j_interval)
         shown["error on cases left out"] = _share(made.error_rate)
+        if made.by_luck:
+            shown["may be luck"] = "a floor to rely on takes more cases of both kinds" + _worth(made)
         if made.n_retrieval_miss:
             shown["left aside"] = f"{made.n_retrieval_miss:,} cases whose answer was not found"
     output.pairs(shown)
+
+
+def _worth(made: MinScoreCalibration) -> str:
+    if made.held_out_j is None or made.p is None:
+        return ""
+    return f" (held-out J {made.held_out_j:.3f}, p = {made.p:.4f})"
 
 
 def _share(value: float | None) -> str:

@@ -71,8 +71,8 @@ def evaluate(
 ) -> int:
     """Measure how well a corpus answers cases, or the library on test collections.
 
-    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where no gold means that nothing answers, or
-    a folder in BEIR's layout. With the word beir in place of a corpus, each folder is built by itself and measured
+    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, or a
+    folder in BEIR's layout. With the word beir in place of a corpus, each folder is built by itself and measured
     with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck alone.
     """
     from ir.app.evaluating import EvalRequest

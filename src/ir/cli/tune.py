@@ -40,7 +40,8 @@ def tune(
 
     Modes, fusions, weights and feedback are tried. Another way than the default is chosen only if it is better on
     queries that it was not chosen by, and not by luck. ir search and ir discover use it from then on, unless told
-    otherwise. Cases without an answer set the floor for it. Exit code 1 means that the default stays.
+    otherwise. Cases without an answer give it a floor, unless that may be luck. Exit code 1 means that the default
+    way stays.
     """
     from ir.app.tuning import TuneRequest
     from ir.app.tuning import tune as operation
@@ -53,11 +54,13 @@ def tune(
 
 def show_tuning(response: TuneResponse, output: Output) -> None:
     if response.tuning is None:
-        dropped = response.forgotten
-        output.line(f"{response.corpus}: {'nothing was tuned' if dropped is None else f'{dropped} is forgotten'}")
+        dropped = [response.forgotten or "", "the floor that tuning set" if response.floor_forgotten else ""]
+        named = " and ".join(filter(None, dropped))
+        verb = "are" if all(dropped) else "is"
+        output.line(f"{response.corpus}: {f'{named} {verb} forgotten' if named else 'nothing was tuned'}")
         return
     _show(response.tuning, output)
-    if response.tuning.improved:
+    if response.tuning.improved or response.tuning.floor is not None:
         output.line("kept with the corpus" if response.saved else "not kept (dry run)")
 
 
@@ -71,5 +74,5 @@ def _show(tuning: Tuning, output: Output) -> None:
         ]
         output.table(header, rows, right=header[1:])
     output.line(tuning.reason)
-    if tuning.floor is not None:
-        output.line(f"floor {tuning.floor:.4f} from the cases without an answer")
+    if tuning.floor_reason:
+        output.line(tuning.floor_reason)

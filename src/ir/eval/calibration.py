@@ -15,10 +15,10 @@ import numpy as np
 from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
 from ir.eval.curves import isotonic_curve
-from ir.eval.floors import Floats, Objective, candidate_floors, pick, rates, resample
-from ir.eval.records import MinScoreCalibration, check_persistable
+from ir.eval.floors import Floats, Objective, candidate_floors, decided_by_others, luck, pick, rates, resample
+from ir.eval.records import CLEAR, MinScoreCalibration, check_persistable
 from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, embedder_id_of, name_of, retrieve_cases
-from ir.eval.signals import Choice, choose_signal, fusion_of, gate_signal
+from ir.eval.signals import FEWEST_TO_CHOOSE, Choice, choose_signal, fusion_of, gate_signal
 from ir.options import choice
 from ir.select.gate import rerank_name
 from ir.select.signals import default_signal, signals_for
@@ -54,8 +54,11 @@ def calibrate_min_score(
     smoothed samples. ``max_loss`` instead states the largest share of answerable queries that may be refused, and the
     floor refuses as many off-topic ones as that allows. Cases whose gold was not among the ``k`` candidates are left
     out: those are misses of retrieval. With only one kind of case there is no floor, and ``reason`` says which kind is
-    missing. ``rounds`` bootstrap samples give the confidence intervals and the error rate of the floor on the chosen
-    signal; ``persist`` saves the result.
+    missing. Nor is there one where ten cases of each kind or more show none: ``held_out_j`` is Youden's J of floors on
+    cases that they were not made from, ``p`` how likely that is by luck alone, and at p ≥ .01 ``reason`` is
+    ``"no_better_than_chance"``. A stated ``max_loss`` bounds the harm, so a floor is given then all the same, as it is
+    for fewer cases; its ``by_luck`` says what it may be. ``rounds`` bootstrap samples give the confidence intervals and
+    the error rate of the floor on the chosen signal; ``persist`` saves the result.
     """
     if signal is not None:
         choice("signal", signal, signals_for(mode))
@@ -123,9 +126,19 @@ def _calibrated(
     seed: int,
     common: Mapping[str, Any],
 ) -> MinScoreCalibration:
+    spread = resample(positive, negative, objective, floors=grid, rounds=rounds, seed=seed)
+    common = {
+        **common,
+        **_held_out(positive, negative, objective, grid, seed, tried=len(common["signals_tried"])),
+        "error_rate": spread.error_rate if spread else None,
+        "min_score_interval": spread.floor if spread else None,
+        "youden_j_interval": spread.youden_j if spread else None,
+    }
+    enough = min(len(positive), len(negative)) >= FEWEST_TO_CHOOSE
+    if enough and objective.max_loss is None and common["p"] >= CLEAR:
+        return MinScoreCalibration(min_score=None, reason="no_better_than_chance", **common)
     floors = candidate_floors(np.concatenate([positive, negative])) if grid is None else grid
     best = pick(floors, positive, negative, objective)
-    spread = resample(positive, negative, objective, floors=grid, rounds=rounds, seed=seed)
     sensitivity, specificity = rates(floors, np.sort(positive), np.sort(negative))
     return MinScoreCalibration(
         min_score=best.min_score,
@@ -136,12 +149,21 @@ def _calibrated(
         separable=bool((sensitivity + specificity >= 2 - 1e-9).any()),
         grid=_shown(floors, sensitivity, specificity, objective, best.min_score),
         reason="calibrated",
-        error_rate=spread.error_rate if spread else None,
-        min_score_interval=spread.floor if spread else None,
-        youden_j_interval=spread.youden_j if spread else None,
         curve=isotonic_curve(positive.tolist(), negative.tolist()),
         **common,
     )
+
+
+def _held_out(
+    positive: Floats, negative: Floats, objective: Objective, grid: Floats | None, seed: int, *, tried: int
+) -> dict[str, float | None]:
+    """What floors are worth on cases that they were not made from, and how likely that is by luck alone."""
+    if min(len(positive), len(negative)) < 2:
+        return {"held_out_j": None, "p": None}
+    kept, refused = decided_by_others(positive, negative, objective, floors=grid, seed=seed)
+    # The best of several signals has had as many chances to look good.
+    p = min(1.0, luck(kept, refused) * max(1, tried))
+    return {"held_out_j": float(kept.mean() + refused.mean() - 1), "p": p}
 
 
 def _choice(retrieved: Sequence[Retrieved], mode: str, objective: Objective, seed: int) -> Choice:

@@ -15,8 +15,6 @@ from ir.eval.files import read_jsonl, write_lines
 __all__ = ["DiscoveryCase", "case_id", "load_cases", "load_meta", "save_cases", "to_qrels"]
 
 META = "__meta__"
-#: What a line may say about a case.
-_KEYS = frozenset({"query", "gold", "corpus", "source_id", "metadata"})
 
 
 @dataclass(frozen=True)
@@ -58,19 +56,30 @@ class DiscoveryCase:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DiscoveryCase:
-        """The case that :meth:`to_dict` described; a scalar ``gold`` is one id, ``null`` is none."""
-        if "query" not in data:
-            raise InvalidInput(f"A case needs the key 'query'; it has {sorted(map(str, data))}.")
+        """The case that :meth:`to_dict` described; a scalar ``gold`` is one id, ``[]`` or ``None`` says that none is.
+
+        Without ``gold`` it is an error: ids under any other name would else be taken for the statement that there are
+        none.
+        """
+        for key in ("query", "gold"):
+            if key not in data:
+                raise InvalidInput(_lacks(key, data))
         metadata = data.get("metadata") or {}
         if not isinstance(metadata, Mapping):
             raise InvalidInput(f"The metadata of a case must be a mapping, not {metadata!r}.")
         return cls(
             query=data["query"],
-            gold=data.get("gold") or (),
+            gold=data["gold"],
             corpus=data.get("corpus"),
             source_id=data.get("source_id"),
             metadata=dict(metadata),
         )
+
+
+def _lacks(key: str, data: Mapping[str, Any]) -> str:
+    held = ", ".join(repr(str(name)) for name in sorted(data, key=str)) or "nothing"
+    told = "; [] says that nothing answers it" if key == "gold" else ""
+    return f"a case needs {key!r} (it has {held}){told}."
 
 
 def _ids(gold: object) -> tuple[str, ...]:
@@ -95,12 +104,8 @@ def save_cases(cases: Iterable[DiscoveryCase], path: str | Path, *, meta: Mappin
 
 
 def load_cases(path: str | Path) -> list[DiscoveryCase]:
-    """Read cases from JSON lines. A broken line is an error that names the file and the line.
-
-    A line with other keys instead of ``gold`` is a case without an answer like any other, but warned about.
-    """
+    """Read cases from JSON lines. A broken line is an error that names the file and the line."""
     cases = []
-    instead: list[list[str]] = []
     for where, data in read_jsonl(path):
         if META in data:
             continue
@@ -108,21 +113,7 @@ def load_cases(path: str | Path) -> list[DiscoveryCase]:
             cases.append(DiscoveryCase.from_dict(data))
         except InvalidInput as error:
             raise InvalidInput(f"{where}: {error.message}", remedy="Correct or remove the line.") from None
-        if "gold" not in data and not data.keys() <= _KEYS:
-            instead.append(sorted(data.keys() - _KEYS))
-    if instead:
-        found = ", ".join(dict.fromkeys(repr(key) for keys in instead for key in keys))
-        _warn(
-            f"{len(instead)} of {len(cases)} cases in {path} have no 'gold' but {found}, and count as cases without an "
-            f"""answer. The right ids stand under "gold": {{"query": "…", "gold": ["ID"]}}."""
-        )
     return cases
-
-
-def _warn(message: str) -> None:
-    import warnings
-
-    warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def load_meta(path: str | Path) -> dict[str, Any]:

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, lgamma
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ir.eval.curves import share_below
 
-__all__ = ["Floor", "Objective", "Resampled", "auroc", "candidate_floors", "pick", "rates", "resample"]
+__all__ = [
+    "Floor",
+    "Objective",
+    "Resampled",
+    "auroc",
+    "candidate_floors",
+    "decided_by_others",
+    "luck",
+    "pick",
+    "rates",
+    "resample",
+]
 
 Floats = NDArray[np.float64]
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,43 @@ def _room(floors: Floats, scores: Floats) -> Floats:
     after = np.clip(np.searchsorted(finite, floors), 0, len(finite) - 1)
     before = np.clip(after - 1, 0, len(finite) - 1)
     return np.minimum(np.abs(finite[after] - floors), np.abs(finite[before] - floors))
+
+
+def decided_by_others(
+    positive: Floats, negative: Floats, objective: Objective, *, floors: Floats | None = None, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """For each case 1 if a floor made from other cases (four fifths of them) decides it right, else 0.
+
+    Both samples need two cases at least. Samples of the same sizes are parted alike.
+    """
+    rng = np.random.default_rng(seed)
+    up, down = (rng.permutation(len(part)) % _FOLDS for part in (positive, negative))
+    kept, refused = np.zeros(len(positive)), np.zeros(len(negative))
+    for fold in range(_FOLDS):
+        rest = positive[up != fold], negative[down != fold]
+        grid = candidate_floors(np.concatenate(rest)) if floors is None else floors
+        floor = pick(grid, *rest, objective).min_score
+        kept[up == fold], refused[down == fold] = positive[up == fold] >= floor, negative[down == fold] < floor
+    return kept, refused
+
+
+def luck(kept: Floats, refused: Floats) -> float:
+    """How likely decisions as good are if they have nothing to do with the cases (Fisher's exact test, one-sided).
+
+    >>> round(luck(np.array([1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0])), 4)
+    0.05
+    """
+    n, m, right = len(kept), len(refused), int(kept.sum())
+    accepted = right + m - int(refused.sum())
+    tail = [
+        exp(_log_choices(n, k) + _log_choices(m, accepted - k) - _log_choices(n + m, accepted))
+        for k in range(max(right, accepted - m), min(n, accepted) + 1)
+    ]
+    return min(1.0, sum(tail))
+
+
+def _log_choices(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 @dataclass(frozen=True)

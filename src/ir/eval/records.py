@@ -14,7 +14,11 @@ from ir.eval.tables import number
 from ir.select.gate import calibration_key, rerank_name
 from ir.select.signals import default_signal, describe
 
-__all__ = ["MinScoreCalibration", "check_persistable", "load_calibration"]
+__all__ = ["CLEAR", "MinScoreCalibration", "check_persistable", "load_calibration"]
+
+#: How unlikely by luck alone what a floor is worth on other cases must be. Stricter than is usual: a floor that is luck
+#: refuses what the corpus can answer.
+CLEAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,10 @@ class MinScoreCalibration:
       were equally common. Probes: the share of probes that score no higher: one less the false-accept rate of
       a floor put there; nothing is known about answerable queries then. ``curve_meaning`` says which.
     - ``min_score_interval``, ``youden_j_interval``: 95 % bootstrap intervals; J is of the cases left out.
+    - ``held_out_j``, ``p``: J on cases that a floor was not made from, by cross-validation, and how likely one as good
+      is by luck alone; ``None`` with one case of a kind.
     - ``made_from``: the file of the cases or probes, so that it can be made again for another embedder.
+    - ``made_by``: ``"tune"`` if tuning set it, so that it can be undone with the rest.
     """
 
     corpus_name: str
@@ -66,10 +73,18 @@ class MinScoreCalibration:
     percentile: float | None = None
     degraded: bool = False
     made_from: str | None = None
+    held_out_j: float | None = None
+    p: float | None = None
+    made_by: str | None = None
 
     def __post_init__(self) -> None:
         if not self.signal:  # a record of before there was a choice
             object.__setattr__(self, "signal", default_signal(self.mode))
+
+    @property
+    def by_luck(self) -> bool:
+        """Whether, for all that labelled cases show, the floor may be luck."""
+        return self.kind == "labelled" and (self.p is None or self.p >= CLEAR)
 
     @property
     def curve_meaning(self) -> str:
@@ -112,6 +127,7 @@ class MinScoreCalibration:
             lines.append(f"sensitivity       {number(self.sensitivity)}  ({self.n_positive} answerable)")
             lines.append(f"specificity       {number(self.specificity)}  ({self.n_abstention} off topic)")
             lines.append(f"Youden J          {number(self.youden_j)}{_interval(self.youden_j_interval)}")
+            lines.append(f"J, held out       {number(self.held_out_j)}  (by luck: p = {number(self.p)})")
             lines.append(f"error, left out   {number(self.error_rate)}")
             lines.append(f"misses left aside {self.n_retrieval_miss}")
         return "\n".join(lines)

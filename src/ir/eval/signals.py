@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ir.errors import InvalidInput
-from ir.eval.floors import Floats, Objective, candidate_floors, pick
+from ir.eval.floors import Floats, Objective, decided_by_others
 from ir.options import DFLT_FUSION
 from ir.select.gate import Gate, find_gate, gate_score, rerank_name
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "choose_signal", "fusion_of", "gate_for", "gate_signal"]
 
-_FOLDS = 5
 #: Fewer cases of a kind than this do not choose; the default signal stays.
 FEWEST_TO_CHOOSE = 10
 #: How much better than the default a signal must be, in standard errors of the difference.
@@ -69,9 +66,7 @@ def choose_signal(samples: Mapping[str, tuple[Floats, Floats]], objective: Objec
     positive, negative = samples[default]
     if not others or min(len(positive), len(negative)) < FEWEST_TO_CHOOSE:
         return Choice(default)
-    rng = np.random.default_rng(seed)
-    folds = [rng.permutation(len(part)) % _FOLDS for part in (positive, negative)]
-    right = {name: _decided(*scores, folds, objective) for name, scores in samples.items()}
+    right = {name: decided_by_others(*scores, objective, seed=seed) for name, scores in samples.items()}
     weights = objective.sensitivity_weight, 1 - objective.sensitivity_weight
     best, lead = default, 0.0
     for name in others:
@@ -81,14 +76,3 @@ def choose_signal(samples: Mapping[str, tuple[Floats, Floats]], objective: Objec
         if gain > MARGIN * error**0.5 + 1e-9 and gain > lead:
             best, lead = name, gain
     return Choice(best, {name: float(kept.mean() + refused.mean() - 1) for name, (kept, refused) in right.items()})
-
-
-def _decided(positive: Floats, negative: Floats, folds: list[Any], objective: Objective) -> tuple[Floats, Floats]:
-    """For each case 1 if a floor made without its fold decides it right, else 0."""
-    kept, refused = np.zeros(len(positive)), np.zeros(len(negative))
-    for fold in range(_FOLDS):
-        up, down = folds[0] == fold, folds[1] == fold
-        rest = positive[~up], negative[~down]
-        floor = pick(candidate_floors(np.concatenate(rest)), *rest, objective).min_score
-        kept[up], refused[down] = positive[up] >= floor, negative[down] < floor
-    return kept, refused

@@ -153,10 +153,11 @@ def _fill(
         for artifact_id, edges in reader.pairs("links.jsonl"):
             store.set_links(artifact_id, edges)
             links += 1
-        # A store cannot forget a calibration: an empty one takes the place of each that belongs to the old corpus.
         calibrations = reader.whole("calibration.json")
-        for mode in {*calibrations, *store.calibration_modes()}:
-            store.set_calibration(mode, calibrations.get(mode, {}))
+        for mode in store.calibration_modes():
+            store.delete_calibration(mode)
+        for mode, record in calibrations.items():
+            store.set_calibration(mode, record)
         ticker.end()
     return Transfer(str(config.get("name", "")), records, artifacts, links)
 

@@ -24,7 +24,7 @@ def discover(
     query: str,
     *,
     k: int = DFLT_FETCH_K,
-    mode: str = "hybrid",
+    mode: str | None = None,
     strategy: str | Callable[[Sequence[SearchHit]], list[SearchHit]] = "conservative",
     disclose_level: str = "metadata",
     filter: Mapping[str, Any] | None = None,
@@ -47,6 +47,8 @@ def discover(
     by that source's own floor, and merged: by rank (``"rrf"``), by raw score (``"score"``, only where all share an
     embedder) or by a callable ``{name: hits} -> hits``.
 
+    Without a ``mode`` one corpus is searched as it was tuned, if it was; otherwise it is ``"hybrid"``.
+
     ``min_score`` is a floor on the strength of the best hit, or ``"auto"`` for the floor that was calibrated for this
     way to search; that one is read on the raw channel score, whatever the ranking was fused from, and means *off
     topic*. Without a usable calibration ``"auto"`` warns and sets no floor. For several corpora it is ``"auto"``, or
@@ -62,7 +64,7 @@ def discover(
     if strategy == "abs_threshold" and (number_floor is None or isinstance(corpus, (list, tuple))):
         raise InvalidInput("The strategy 'abs_threshold' needs one corpus and a number as min_score.")
     if isinstance(corpus, (list, tuple)):
-        return discover_federated(corpus, request, min_score, Merge(merge, merge_weights, merge_rrf_k))
+        return discover_federated(corpus, request.settled(), min_score, Merge(merge, merge_weights, merge_rrf_k))
     if merge_weights is not None or merge_rrf_k is not None:
         raise InvalidInput("merge_weights and merge_rrf_k are for several corpora; give a list of them.")
     return _discover_one(corpus, request, min_score)
@@ -70,6 +72,7 @@ def discover(
 
 def _discover_one(corpus: Any, request: Request, min_score: Any) -> DiscoveryResult:
     corpus = opened(corpus)
+    request = request.settled(corpus)
     floor = floors_by_name(min_score, [corpus.name])[corpus.name] if isinstance(min_score, Mapping) else min_score
     gated = gate_source(corpus, request, check_floor(floor, f"the corpus {corpus.name!r}"))
     rule = _without_floor(request.rule)

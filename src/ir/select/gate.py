@@ -120,7 +120,7 @@ def find_gate(corpus: Any, mode: str, *, fusion: str | None = None, rerank: str 
         (calibration_key(mode, fusion=fusion, rerank=rerank), calibration_key(mode, rerank=rerank))
     ):
         record = store.get_calibration(key)
-        if record is not None:
+        if record:
             break
     else:
         suffix = f" with the reranker {rerank!r}" if rerank else ""

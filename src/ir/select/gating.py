@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ir.base import Hits, json_clean
@@ -34,6 +34,7 @@ __all__ = [
 AUTO = "auto"
 
 Floor = float | str | None
+_DFLT_MODE = "hybrid"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class Request:
-    """What to discover and how, checked before anything is searched."""
+    """What to discover and how, checked before anything is searched. A mode of ``None`` is to be ``settled`` first."""
 
     query: str
     search_kw: Mapping[str, Any]
@@ -93,19 +94,31 @@ class Request:
     def mode(self) -> str:
         return str(self.search_kw["mode"])
 
+    def settled(self, corpus: Any = None) -> Request:
+        """With a mode: the one given, else the one that ``corpus`` was tuned to, else hybrid.
+
+        Several corpora are merged, so that none of them has a mode of its own.
+        """
+        if self.search_kw["mode"] is not None:
+            return self
+        tuned = {} if corpus is None else self._tuned(corpus)
+        return replace(self, search_kw={**self.search_kw, "mode": tuned.get("mode", _DFLT_MODE)})
+
     def search(self, corpus: Any, **overrides: Any) -> Hits:
         from ir.retrieve import search
 
         return search(corpus, self.query, **{**self.keywords(corpus), **overrides})
 
     def keywords(self, corpus: Any) -> Mapping[str, Any]:
-        """How to search one corpus: as it was tuned, if it was and the caller says nothing but "hybrid"."""
+        """How to search one corpus: as it was tuned, if it was to this mode and the caller says no more than that."""
+        tuned = self._tuned(corpus)
+        return {**self.search_kw, **tuned} if tuned.get("mode") == self.mode else self.search_kw
+
+    def _tuned(self, corpus: Any) -> Mapping[str, Any]:
         from ir.retrieve import TUNABLE, tuned_options
 
-        if self.mode != "hybrid" or any(name in self.search_kw for name in TUNABLE if name != "mode"):
-            return self.search_kw
-        tuned = tuned_options(corpus)
-        return {**self.search_kw, **tuned} if tuned.get("mode") == self.mode else self.search_kw
+        said = any(name in self.search_kw for name in TUNABLE if name != "mode")
+        return {} if said else tuned_options(corpus)
 
     def gate(self, corpus: Any) -> Gate:
         fusion = self.keywords(corpus).get("fusion", DFLT_FUSION)

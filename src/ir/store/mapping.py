@@ -255,6 +255,10 @@ class CorpusStore:
         """Keep the calibration for a search mode. ``mode`` may not be empty nor hold a path separator."""
         self._write("calibration", mode_key(mode), json_clean(record))
 
+    def delete_calibration(self, mode: str) -> None:
+        """Remove the calibration for a search mode; a missing one is tolerated."""
+        self._erase("calibration", mode_key(mode))
+
     def calibration_modes(self) -> list[str]:
         """The modes that have a calibration, sorted."""
         return sorted(mode for mode, _ in self._read_all("calibration"))

@@ -11,7 +11,7 @@ from typing import Any
 from ir.base import PAGE_STARTS, IndexPlan, Surface, heading_of
 from ir.errors import InvalidInput
 from ir.strategy.cuts import Cutter
-from ir.strategy.fields import artifact_fields
+from ir.strategy.fields import artifact_fields, title_of
 from ir.strategy.markdown import Outline, outline_of
 from ir.strategy.text import layout_of, text_of
 
@@ -121,7 +121,8 @@ class Chunked:
     Each carries ``chunk_index``, ``n_chunks``, ``start``/``end`` (``text[start:end]`` is the chunk),
     ``line_start``/``line_end`` and, in Markdown, ``section`` (the headings above it). A chunk of a PDF has the ``page``
     that it begins on, and the offsets in it at which further pages begin. With ``max_tokens`` a chunk
-    also stays within that many tokens, counted by ``count_tokens`` or estimated.
+    also stays within that many tokens, counted by ``count_tokens`` or estimated. Without any text there is one chunk:
+    the title.
 
     >>> plan = Chunked(chunk_size=40, overlap=8).decompose("a", "First sentence here. Second sentence there. Third.")
     >>> [(surface.text, surface.metadata["start"]) for surface in plan.surfaces]
@@ -149,7 +150,11 @@ class Chunked:
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         text = text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
-        return IndexPlan(fields, self._chunks.surfaces(artifact_id, raw, text, fields.get("title")))
+        surfaces = self._chunks.surfaces(artifact_id, raw, text, fields.get("title"))
+        if not surfaces and title_of(fields):
+            only = {"chunk_index": 0, "n_chunks": 1}
+            surfaces = [Surface(artifact_id, self.kind, title_of(fields), "chunk", only)]
+        return IndexPlan(fields, surfaces)
 
     def with_budget(self, max_tokens: int, count_tokens: CountTokens | None = None) -> Chunked:
         """The same strategy for an embedder that reads ``max_tokens``; a smaller budget already set stays."""

@@ -10,7 +10,7 @@ from ir.base import POINTER_KEYS
 from ir.strategy.markdown import first_title
 from ir.strategy.text import layout_of, text_key_of
 
-__all__ = ["artifact_fields", "own_fields"]
+__all__ = ["artifact_fields", "own_fields", "title_of"]
 
 # A longer string is content, not something to filter on.
 _LONGEST = 2000
@@ -41,6 +41,12 @@ def artifact_fields(
     if isinstance(title, str) and title.strip():
         fields["title"] = title.strip()
     return fields
+
+
+def title_of(fields: Mapping[str, Any]) -> str:
+    """The title among the fields: what an artifact without any text can still be found by; empty if there is none."""
+    title = fields.get("title")
+    return title.strip() if isinstance(title, str) else ""
 
 
 def own_fields(raw: Mapping[str, Any], text_key: str | None = None) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ir.base import IndexPlan, Surface
-from ir.strategy.fields import artifact_fields
+from ir.strategy.fields import artifact_fields, title_of
 from ir.strategy.text import text_of
 
 __all__ = ["WholeText"]
 
 
 class WholeText:
-    """One surface, the entire text: right for items as short as a paragraph.
+    """One surface, the entire text: right for items as short as a paragraph. Without any text it is the title.
 
     >>> plan = WholeText().decompose("a", {"text": "hello", "lang": "en"})
     >>> plan.filter_fields, plan.surfaces[0].kind, plan.surfaces[0].text
@@ -27,5 +27,5 @@ class WholeText:
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         text = text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
-        surfaces = [Surface(artifact_id, self.kind, text)] if text.strip() else []
-        return IndexPlan(fields, surfaces)
+        ranked = text if text.strip() else title_of(fields)
+        return IndexPlan(fields, [Surface(artifact_id, self.kind, ranked)] if ranked else [])

@@ -273,6 +273,9 @@ class KeepingContract:
         assert store.get_calibration("hybrid|blend|rerank") == {"floor": 0.5, "grid": [[0.1, 0.2]]}
         assert store.get_calibration("dense") == {"floor": 0.2}
         assert store.calibration_modes() == ["dense", "hybrid|blend|rerank"]
+        store.delete_calibration("dense")
+        store.delete_calibration("never made")
+        assert (store.get_calibration("dense"), store.calibration_modes()) == (None, ["hybrid|blend|rerank"])
 
     @pytest.mark.parametrize("mode", ["", "  ", "a/b", "a\\b", None])
     def test_names_that_no_calibration_can_have(self, store: Store, mode: str) -> None:

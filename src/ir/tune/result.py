@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ir.eval.retrieval import as_corpus
 from ir.eval.tables import plain_table
+from ir.tune.keeping import keep
 from ir.tune.ways import Way, default_way
+
+if TYPE_CHECKING:
+    from ir.eval import MinScoreCalibration
 
 __all__ = ["Trial", "Tuning"]
 
@@ -31,6 +34,7 @@ class Tuning:
 
     ``choice`` is the default unless another way is ``significant``ly better on queries that it was not chosen by:
     ``held_out`` and ``held_out_default`` are the means there, ``p`` is of their paired randomization test.
+    ``calibration`` is what the cases without an answer gave, if there were any; it is believed on the same terms.
     """
 
     corpus: str
@@ -44,12 +48,31 @@ class Tuning:
     held_out: float | None = None
     held_out_default: float | None = None
     p: float | None = None
-    floor: float | None = None
+    calibration: MinScoreCalibration | None = None
 
     @property
     def improved(self) -> bool:
         """Whether another way than the default was chosen."""
         return self.choice.name != default_way().name
+
+    @property
+    def floor(self) -> float | None:
+        """The floor of the chosen way, if the cases show one that is more than luck."""
+        made = self.calibration
+        return None if made is None or made.by_luck else made.min_score
+
+    @property
+    def floor_reason(self) -> str:
+        """What became of the cases without an answer, in a sentence; empty if there were none."""
+        made = self.calibration
+        if made is None:
+            return ""
+        if made.p is None or made.held_out_j is None:
+            return "No floor: there are too few cases with and without an answer to make one."
+        worth = f"J {made.held_out_j:.3f} on cases that it was not made from (p = {made.p:.4f})"
+        if self.floor is None:
+            return f"No floor: {worth}, which may be luck."
+        return f"Floor {self.floor:.4f} from the cases without an answer: {worth}."
 
     def settings(self) -> dict[str, Any] | None:
         """What the corpus remembers; ``None`` where it is to be searched as any other."""
@@ -68,11 +91,8 @@ class Tuning:
         }
 
     def save(self, corpus: Any) -> None:
-        """Keep the choice with the corpus; an older one goes, also where the default is the choice."""
-        store = as_corpus(corpus).store
-        config = {name: value for name, value in store.get_config().items() if name != "tuned"}
-        settings = self.settings()
-        store.set_config(config if settings is None else {**config, "tuned": settings})
+        """Keep the choice and its floor with the corpus; older ones go, also where the default is the choice."""
+        keep(corpus, self.settings(), None if self.floor is None else self.calibration)
 
     def to_dict(self) -> dict[str, Any]:
         trials = [
@@ -93,6 +113,7 @@ class Tuning:
             "held_out_default": self.held_out_default,
             "p": self.p,
             "floor": self.floor,
+            "floor_reason": self.floor_reason,
         }
 
     def table(self) -> str:
@@ -101,7 +122,8 @@ class Tuning:
             [one.way.name, one.value, f"{one.difference:+.4f}", one.p, f"{one.picked}/{self.folds}"]
             for one in sorted(self.trials, key=lambda one: -one.value)
         ]
-        return plain_table(["way", self.measure, "to default", "p", "folds"], rows) + f"\n{self.reason}"
+        table = plain_table(["way", self.measure, "to default", "p", "folds"], rows)
+        return "\n".join(part for part in (table, self.reason, self.floor_reason) if part)
 
     def __str__(self) -> str:
         return self.table()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ir.eval.runs import Qrels, make_run
 from ir.tune.choosing import Choice, choose, luck, measure_ways
 from ir.tune.result import Trial, Tuning
 from ir.tune.ways import Way, default_way, ways
+
+if TYPE_CHECKING:
+    from ir.eval import MinScoreCalibration
 
 __all__ = ["DFLT_FOLDS", "tune", "tuned_run"]
 
@@ -44,8 +47,9 @@ def tune(
 
     For each fold, the best way on the other folds is measured on it; the choice counts only if these held-out values
     beat the default's by a paired test (p < .05). ``qrels`` are graded judgements by query id, for cases that carry
-    ``metadata["query_id"]``. Cases without an answer set the floor for the chosen way. ``save`` keeps both with the
-    corpus: :func:`ir.discover` and the commands then search that way unless told otherwise.
+    ``metadata["query_id"]``. Cases without an answer give the chosen way a floor, if it parts them from the others by
+    more than luck on cases that it was not made from (p < .01). ``save`` keeps both with the corpus:
+    :func:`ir.discover` and the commands then search that way unless told otherwise.
     """
     opened = as_corpus(corpus)
     queries, judged = _judged(cases, qrels)
@@ -62,7 +66,7 @@ def tune(
     else:
         queries, judged = _sampled(queries, judged, seed)
         tuning = _tuned(opened, queries, judged, folds=folds, measure=measure, seed=seed, progress=progress)
-    tuning = replace(tuning, floor=_floor(opened, cases, tuning.choice, save=save))
+    tuning = replace(tuning, calibration=_calibration(opened, cases, tuning.choice))
     if save:
         tuning.save(opened)
     return tuning
@@ -151,14 +155,11 @@ def _reason(choice: Choice, tried: Sequence[Way], gain: float) -> str:
     )
 
 
-def _floor(corpus: Any, cases: Sequence[DiscoveryCase], way: Way, *, save: bool) -> float | None:
-    """The floor of the chosen way, where some cases have no answer and can show what is off topic."""
+def _calibration(corpus: Any, cases: Sequence[DiscoveryCase], way: Way) -> MinScoreCalibration | None:
+    """For the chosen way, where some cases have no answer and can show what is off topic."""
     if not any(case.gold_is_none for case in cases):
         return None
-    made = calibrate_min_score(corpus, cases, **way.options)
-    if save and made.min_score is not None:
-        made.save(corpus)
-    return made.min_score
+    return calibrate_min_score(corpus, cases, **way.options)
 
 
 def _embedder_id(corpus: Any) -> str | None:
