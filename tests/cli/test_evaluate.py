@@ -292,11 +292,10 @@ def test_answers_under_another_key_are_not_passed_over_in_silence(ir: Ir, cases:
     path = tmp_path / "other.jsonl"
     path.write_text('{"query": "green tea", "answers": ["tea.md"]}\n{"query": "dough", "gold": ["bread.txt"]}\n')
     for command in ("eval", "eval-select", "calibrate-min-score"):
-        said = ir(command, "notes", str(path)).err
-        assert "1 of 2 cases" in said, command
-        assert "have no 'gold' but 'answers'" in said, command
-    path.write_text('{"query": "green tea"}\n')
+        done = ir(command, "notes", str(path))
+        assert done.code == 2, command
+        assert "other.jsonl:1: a case needs 'gold' (it has 'answers', 'query')" in done.err, command
+    path.write_text('{"query": "green tea", "gold": []}\n')
     done = ir("eval", "notes", str(path))
     assert done.code == 0
     assert "no case has an answer" in done.err
-    assert "'gold'" not in done.err

@@ -108,14 +108,6 @@ def test_qrels_are_numbered_by_position_and_skip_abstention() -> None:
     assert to_qrels([DiscoveryCase("q", "a")], grade=2)[1] == {"q00000": {"a": 2}}
 
 
-def test_answers_under_another_key_are_warned_about(tmp_path: Path) -> None:
-    path = tmp_path / "cases.jsonl"
-    path.write_text('{"query": "q", "relevant": ["a"]}\n{"query": "r"}\n{"query": "s", "gold": [], "note": 1}\n')
-    with pytest.warns(UserWarning, match="1 of 3 cases in .* have no 'gold' but 'relevant'"):
-        cases = load_cases(path)
-    assert all(case.gold_is_none for case in cases)
-
-
 @pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000])
 def test_json_that_python_cannot_read_names_its_line(tmp_path: Path, value: str) -> None:
     path = tmp_path / "cases.jsonl"
