@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ir.base import storable
 from ir.errors import FilterError
 
 __all__ = [
@@ -246,12 +247,14 @@ def _leaf(path: str, op: str, operand: Any) -> Leaf:
         isinstance(operand, bool) or not isinstance(operand, (int, float, str))
     ):
         raise FilterError(f"{op} at {path!r} compares with a number or a string, not {operand!r}.")
-    return Leaf(path, op, operand)
+    return Leaf(storable(path), op, operand)
 
 
 def _plain(value: Any, path: str) -> Any:
-    """A copy of an operand in JSON's types, so that the tree stays as it is whatever becomes of the original."""
-    if value is None or isinstance(value, (str, bool, int, float)):
+    """A copy of an operand as stores keep values, so that the tree stays as it is whatever becomes of the original."""
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Mapping):
         for key in value:
@@ -260,7 +263,7 @@ def _plain(value: Any, path: str) -> Any:
                     f"The operator {key!r} stands inside a value at {path!r}.",
                     remedy=f"Reach into a field with a dotted path: {{'{path}.name': {{'$gt': 3}}}}.",
                 )
-        return {str(key): _plain(item, path) for key, item in value.items()}
+        return {storable(str(key)): _plain(item, path) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item, path) for item in value]
     if isinstance(value, (set, frozenset)):

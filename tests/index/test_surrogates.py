@@ -36,7 +36,9 @@ def test_in_a_chat(store: CorpusStore, tmp_path: Path) -> None:
 def test_in_a_field_of_a_record(store: CorpusStore, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text(json.dumps({"id": "a", "text": "ok", "f": HALF, HALF: [HALF]}) + "\n")
     corpus = twice_built(CorpusSource.from_jsonl(tmp_path / "r.jsonl", embedder="light"), store)
-    (hit,) = corpus.search("ok", mode="lexical", filter={"f": WHOLE})
+    for asked in ({"f": WHOLE}, {"f": HALF}, {HALF: {"$in": [HALF]}}, {HALF: {"$contains": HALF}}):
+        assert len(corpus.search("ok", mode="lexical", filter=asked)) == 1
+    (hit,) = corpus.search("ok", mode="dense", filter={"f": HALF})
     assert (hit.metadata["f"], hit.metadata[WHOLE]) == (WHOLE, [WHOLE])
 
 

@@ -38,7 +38,7 @@ def test_json(value: object) -> None:
     dumps(value).encode()
 
 
-STRANGE = "a\x00b\x01\ud7ff\ud83e 🦊"
+STRANGE = "a\x00b\x01\ud7ff\ue000 🦊"  # halves of surrogate pairs are replaced before they come to any store
 
 
 def test_everything_comes_back(corpus_url: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ir.base import Record
+from ir.base import Record, storable
 from ir.store.mapping import CorpusStore
 from ir.store.milvus.address import Address
 from ir.store.milvus.connection import Connection
@@ -213,7 +213,8 @@ class MilvusStore(CorpusStore):
             return []
         kinds, found = state.kind_names(), []
         for start in range(0, len(record_ids), _MARKS):
-            marks = ", ".join(f'"{mark_of(record_id)}"' for record_id in record_ids[start : start + _MARKS])
+            part = record_ids[start : start + _MARKS]
+            marks = ", ".join(f'"{mark_of(storable(record_id))}"' for record_id in part)
             expr = f"mark in [{marks}] and {visible(state.version)}"
             for row in self._connection.query(self._collections.records(state.dim), expr, ["ref", *STORED_FIELDS]):
                 found.append(decode_record(row, kinds, body_of(row, self._entries, state.version), state.dim))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg.errors import UndefinedTable
 
-from ir.base import Record
+from ir.base import Record, storable
 from ir.errors import CorpusBusy, CorpusError, IrError, StoreUnwritable
 from ir.store.mapping import DFLT_BATCH, CorpusStore
 from ir.store.postgres import codec
@@ -229,7 +229,7 @@ class PostgresStore(CorpusStore):
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
         with self._reading() as connection, suppress(UndefinedTable):
-            return read_records(connection, record_ids)
+            return read_records(connection, [storable(record_id) for record_id in record_ids])
         return []
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
