@@ -13,6 +13,7 @@ import ir
 from ir.errors import EmbedderError, InvalidInput
 from ir.options import SearchOptions
 from ir.retrieve import search
+from ir.retrieve.weighing import TERMS_PER_TOKEN, share_read
 
 TEXTS = {"east": "sunrise over the harbour", "north": "ice on the window", "west": "evening light", "far": "a letter"}
 VECTORS = {"sunrise": (1.0, 0.0), "ice": (0.0, 1.0), "evening": (0.8, 0.6), "a": (-1.0, 0.1), "sun": (0.7, 0.75)}
@@ -55,6 +56,44 @@ def test_a_search_uses_the_weight_of_the_corpus_unless_told_otherwise() -> None:
 
     assert scores(own) == scores(plain, alpha=0.2) != scores(plain)
     assert scores(own, alpha=0.5) == scores(plain)
+
+
+class ShortSighted(Compass):
+    """Reads no more of a text than its first tokens."""
+
+    def __init__(self, max_tokens: object, blend_alpha: object = None) -> None:
+        super().__init__(blend_alpha)
+        self.max_tokens = max_tokens
+
+
+def long_texts(max_tokens: object, blend_alpha: object = None) -> ir.Corpus:
+    """Records of twenty terms each."""
+    texts = {name: f"{word} " + "harbour light " * 9 + "evening" for name, word in zip("nesw", VECTORS, strict=False)}
+    source = ir.CorpusSource.from_mapping(texts, name="compass")
+    return ir.build(source, store=ir.CorpusStore.memory(), embedder=ShortSighted(max_tokens, blend_alpha))
+
+
+@pytest.mark.parametrize("fusion", ["blend", "minmax", "dbsf"])
+@pytest.mark.parametrize("own", [None, 0.3])
+def test_vectors_of_texts_that_were_not_read_to_the_end_count_less(own: float | None, fusion: str) -> None:
+    built = long_texts(10, own)
+    with built.store.snapshot() as snapshot:
+        share = share_read(snapshot, built.embedder)
+        assert share == pytest.approx(TERMS_PER_TOKEN * 10 / snapshot.term_stats(()).average_length)
+    assert 0.2 < share < 0.4
+    hits = built.search("sun light", mode="hybrid", fusion=fusion, explain=True)
+    same = built.search("sun light", mode="hybrid", fusion=fusion, alpha=(own or 0.5) * share, explain=True)
+    assert [hit.score for hit in hits] == [hit.score for hit in same]
+    assert [hit.explanation for hit in hits] == [hit.explanation for hit in same]
+    told = [hit.score for hit in built.search("sun light", mode="hybrid", fusion=fusion, alpha=own or 0.5)]
+    assert told != [hit.score for hit in hits]
+
+
+@pytest.mark.parametrize("max_tokens", [None, 0, -1, 512, "many"])
+def test_who_reads_it_all_or_does_not_tell_counts_in_full(max_tokens: object) -> None:
+    built = long_texts(max_tokens)
+    told = built.search("sun light", mode="hybrid", alpha=0.5)
+    assert [hit.score for hit in built.search("sun light", mode="hybrid")] == [hit.score for hit in told]
 
 
 def test_another_embedder_takes_its_weight_along() -> None:

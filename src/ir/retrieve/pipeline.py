@@ -19,6 +19,7 @@ from ir.retrieve.feedback import fed_back, undo_feedback
 from ir.retrieve.fusion import DFLT_SATURATION
 from ir.retrieve.names import opened
 from ir.retrieve.ranking import Ranked, rank
+from ir.retrieve.weighing import share_read
 
 __all__ = ["search"]
 
@@ -47,7 +48,8 @@ def search(
     ``corpus`` is a :class:`ir.Corpus` or a corpus name. ``more`` takes ``explain``, ``surface_weights``, ``depth``,
     ``rerank_weight``, ``rerank_text``, ``graph_boost`` and ``feedback``. The result is a list that also carries
     ``meta``. Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it has any: a weak embedder
-    brings a lower ``alpha`` with it.
+    brings a lower ``alpha`` with it. An ``alpha`` that is not given is less where the texts are longer than what the
+    embedder reads of them.
     """
     options = _options(
         k=k,
@@ -107,9 +109,12 @@ class _Session:
         self.corpus = corpus
         self.snapshot = snapshot
         config = snapshot.config()
-        own_alpha = config.get("alpha")
-        if own_alpha is not None and type(options.alpha) is CorpusDefault:
-            options = replace(options, alpha=own_alpha)
+        if options.mode == "hybrid" and type(options.alpha) is CorpusDefault:
+            own_alpha = config.get("alpha")
+            alpha = options.alpha if own_alpha is None else own_alpha
+            alpha *= share_read(snapshot, corpus.embedder)
+            if alpha != options.alpha:
+                options = replace(options, alpha=alpha)
         self.options = options
         self.meta = meta
         self.analyzer: Analyzer = analyzer_for(config.get("language") or "english")
