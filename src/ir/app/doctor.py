@@ -106,7 +106,7 @@ def _writable(folder: Path) -> bool:
 
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
-    from ir.models.install import installed
+    from ir.models.install import installed, leftovers
     from ir.models.origin import again
     from ir.models.soundness import damage
 
@@ -120,6 +120,9 @@ def _embedders() -> Iterator[Check]:
             yield Check(f"model {model.name}", "broken", f"{wrong}; {detail}", again(model.path))
         else:
             yield Check(f"model {model.name}", "ok", detail)
+    for folder in leftovers():
+        detail = f"{folder} was left by a pull that was ended"
+        yield Check("unfinished pull", "info", detail, "The next ir models pull or rm deletes it.")
     if best == "light":
         here = ", ".join(model.name for model in models)
         detail = f"{here} cannot be run without the extra onnx" if here else "none on this machine"

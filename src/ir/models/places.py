@@ -50,4 +50,7 @@ def _is_path(name: str) -> bool:
 
 def is_complete(folder: Path) -> bool:
     """Whether a folder holds weights and a tokenizer."""
-    return (folder / "tokenizer.json").is_file() and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+    try:
+        return (folder / "tokenizer.json").is_file() and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+    except FileNotFoundError:  # replaced by another process just now
+        return False
