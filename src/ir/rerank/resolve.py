@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from ir.config import Settings
 from ir.endpoint import Endpoint
 from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
+from ir.models.catalog import canonical
 from ir.models.places import find_folder
 from ir.protocols import Reranker
 from ir.rerank.cross_encoder import CrossEncoder
@@ -24,9 +25,9 @@ _FORMS = "'maxsim', 'maxsim:MODEL', 'cross-encoder:MODEL-OR-FOLDER' or 'http:MOD
 def resolve_reranker(spec: Any) -> Reranker:
     """The reranker that ``spec`` stands for; a callable is one already.
 
-    A name is ``"maxsim"`` (over the states of MiniLM), ``"cross-encoder:MODEL"`` with a folder or a pulled model, or
-    ``"http:MODEL"`` for the server that ``rerank.base_url`` names. A model that is not there is an error here, so that
-    a search is not quietly done without what was asked for.
+    A name is ``"maxsim"`` (over the states of MiniLM) or ``"maxsim:MODEL"``, ``"cross-encoder:MODEL"`` with a folder or
+    a pulled model, or ``"http:MODEL"`` for the server that ``rerank.base_url`` names. A model that is not there is an
+    error here, so that a search is not quietly done without what was asked for.
     """
     if callable(spec):
         return spec  # type: ignore[no-any-return]
@@ -38,10 +39,20 @@ def resolve_reranker(spec: Any) -> Reranker:
     if kind == "http" and model and not model.startswith("//"):
         return _http(model, settings, deadline_ms)
     if kind == "maxsim":
-        return _maxsim(str(_folder(model or "minilm")), model.endswith("-int8"), deadline_ms)
+        # In whole numbers twice as many texts are read by the deadline, and they are ranked as well.
+        folder, int8 = _states_of(model or "minilm-int8")
+        return _maxsim(str(folder), int8, deadline_ms)
     if kind == "cross-encoder" and model:
         return _cross_encoder(str(_folder(model)), deadline_ms)
     raise InvalidInput(f"Unknown reranker {spec!r}.", remedy=f"Use {_FORMS}.")
+
+
+def _states_of(model: str) -> tuple[Path, bool]:
+    """The folder of a model, and whether it is to run in whole numbers: ``-int8`` after a model's name, or its path."""
+    base = model.removesuffix("-int8")
+    if base == model or (canonical(model) == model and find_folder(model) is not None):
+        return _folder(model), False  # a model may itself be called so
+    return _folder(base), True
 
 
 def _folder(model: str) -> Path:
