@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import sys
 import time
 import traceback
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 from bench import texts
 from bench.contestant import Failed, drop_work
@@ -40,6 +42,8 @@ def main() -> int:
         print("docs/benchmarks.md written" + (f"; not yet measured: {', '.join(missing)}" if missing else ""))
         return 0
     plan = replace(QUICK if given.quick else FULL, slow_peers=given.slow)
+    # What pip does for whatever it installs, the peers too; this library is used from where it stands.
+    compileall.compile_dir(Path(__file__).parent.parent / "src", quiet=1)
     if not given.keep:
         drop_work()
     print(f"Texts: {texts.origin()}", file=sys.stderr)

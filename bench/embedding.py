@@ -25,7 +25,8 @@ from bench.report import Report, number
 
 PEER = "sentence-transformers"
 PEER_PACKAGES = ["torch==2.13.0", "sentence-transformers>=5"]
-OURS = ("minilm", "minilm-int8", "static")
+NETWORKS = ("minilm", "minilm-int8", "minilm-openvino")
+OURS = (*NETWORKS, "static")
 FIRST = "how do I change a bicycle chain"
 
 _OURS = """
@@ -181,7 +182,7 @@ def starts(count: int, times: int, threads: int) -> dict[str, list[float]]:
         said = finished([sys.executable, "-c", _TWICE, str(home / "texts.json"), "bench", "again"], environment)
         first, second = (json.loads(line) for line in said.splitlines())
         found = {"embedded": [first[0], second[0]], "built": [first[1], second[1]]}
-        commands = {name: [sys.executable, "-c", _FIRST_QUERY.format(first=FIRST), name] for name in OURS[:2]}
+        commands = {name: [sys.executable, "-c", _FIRST_QUERY.format(first=FIRST), name] for name in NETWORKS}
         commands["ir search"] = [str(Path(sys.executable).parent / "ir"), "search", "bench", FIRST, "-k", "3"]
         for turn in range(times + 1):
             for name, command in commands.items():
@@ -224,7 +225,7 @@ def report(found: dict[str, dict[str, Any]], started: dict[str, list[float]], co
     made.check("embedding the same texts again, of the first time", again["embedded"], 2, "%", at_least=False)
     made.check("static, texts a second on one thread", found["static"]["texts_s"], 2500, "/s")
     fresh = made.table("New processes, the interpreter's start included", "", "median s", "fastest s")
-    for name in (*OURS[:2], "ir search"):
+    for name in (*NETWORKS, "ir search"):
         fresh.rows.append([name, f"{median(started[name]):.2f}", f"{min(started[name]):.2f}"])
     made.note(
         f"A second corpus of the same texts, built with all that belongs to it: {again['built']:.1f} % of the first."

@@ -16,6 +16,7 @@ class Plan:
     scale: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     queries: int = 400
     slow_queries: int = 40
+    builds: int = 2
     reopens: int = 5
     starts: int = 15
     #: Peers that take minutes to open 100,000 texts run there only when asked for.
@@ -31,6 +32,7 @@ QUICK = Plan(
     scale=(1_000, 4_000),
     queries=60,
     slow_queries=10,
+    builds=1,
     reopens=1,
     starts=3,
 )

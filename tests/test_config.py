@@ -102,6 +102,32 @@ def test_a_project_cannot_redirect_text_or_keys(project: Path) -> None:
         Settings.load(cwd=project)
 
 
+@pytest.mark.parametrize("spec", ["openai:text-embedding-3-small", "ollama:nomic", " openai:x", "OpenAI:x", "my-own:x"])
+@pytest.mark.parametrize("file", ["ir.toml", "pyproject.toml"])
+def test_a_project_cannot_choose_an_embedder_on_a_server(project: Path, spec: str, file: str) -> None:
+    table = "[tool.ir]\n" if file == "pyproject.toml" else ""
+    (project / file).write_text(f"{table}embedder = '{spec}'\n")
+    with pytest.raises(InvalidInput, match=r"embedder cannot be set to .* by a project") as caught:
+        Settings.load(cwd=project)
+    assert "ir config set embedder" in str(caught.value)
+    (project / file).unlink()
+    write_user(f"embedder = '{spec}'\n")
+    assert Settings.load(cwd=project)["embedder"] == spec
+
+
+@pytest.mark.parametrize("spec", ["light", "minilm-int8", "org/model", "./models/mine", r"C:\models\mine"])
+def test_a_project_may_choose_an_embedder_on_this_machine(project: Path, spec: str) -> None:
+    (project / "ir.toml").write_text(f"embedder = '{spec}'\n")
+    assert Settings.load(cwd=project)["embedder"] == spec
+
+
+def test_no_setting_of_a_project_names_a_server() -> None:
+    """A new setting that says where text goes must not be forgotten here."""
+    for key in KEYS:
+        if key.type is str and key.choices is None and key.project and not key.servers:
+            assert key.name in ("language", "llm.model"), f"may a stranger set {key.name}?"
+
+
 def test_the_key_comes_from_the_named_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "s3cret")
     write_user("[llm]\napi_key_env = 'MY_KEY'\n")

@@ -47,6 +47,16 @@ def test_what_is_due_is_done_once(notes: Path) -> None:
     assert json.dumps(due.to_dict())
 
 
+def test_what_a_build_kept_stays(notes: Path) -> None:
+    maintain()
+    (notes / "tea.md").unlink()
+    ir.build_corpus("notes", full=False)
+    assert said(maintain()) == [("notes", "check", "current")]
+    (notes / "oil.md").write_text("Oil the chain of the bicycle.")
+    assert maintain()[0].detail == "1 added"
+    assert ir.search("notes", "tea", mode="lexical")[0].artifact_id == "tea.md"
+
+
 def test_another_strategy_means_indexing_again(notes: Path) -> None:
     maintain()
     register("notes", "files", embedder="light", root=str(notes), strategy="WholeText")

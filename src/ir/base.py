@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 __all__ = [
+    "PAGE_STARTS",
     "POINTER_KEYS",
     "Artifact",
     "Hits",
@@ -25,6 +27,7 @@ __all__ = [
     "embedding_text",
     "heading_of",
     "ledger_key",
+    "storable",
     "storage_key",
     "tag_source",
 ]
@@ -32,7 +35,26 @@ __all__ = [
 #: Metadata keys that may hold the address of an artifact's full payload, in order of preference.
 POINTER_KEYS = ("skill_path", "path")
 
+#: Where in a chunk, in characters, the pages begin that follow its ``page``.
+PAGE_STARTS = "page_starts"
+
 FilterFields = Mapping[str, Any]
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """``text`` with U+FFFD for halves of surrogate pairs, which no encoding can store; the length stays the same.
+
+    >>> storable("cut emoji \\ud83d") == "cut emoji \\ufffd"
+    True
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()  # quicker than any search for what is hardly ever there
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def storage_key(*parts: str) -> str:
@@ -43,7 +65,7 @@ def storage_key(*parts: str) -> str:
     """
     import hashlib  # loads a library that a search does not need
 
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    encoded = [storable(part).encode() for part in parts]
     told = b"".join([len(part).to_bytes(8, "little") + part for part in encoded])
     return hashlib.blake2b(told, digest_size=12).hexdigest()
 
@@ -212,24 +234,26 @@ class Hits(list[SearchHit]):
 
 
 def json_clean(value: Any) -> Any:
-    """``value`` in JSON's types: numpy scalars and arrays, tuples, sets and paths are converted.
+    """``value`` in JSON's types: numpy scalars and arrays, tuples, sets and paths are converted, texts made storable.
 
     >>> json_clean({"a": (1, 2), 3: {"x"}})
     {'a': [1, 2], '3': ['x']}
     """
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind is str:
+        return value if value.isascii() else storable(value)
+    if kind is int or kind is bool or value is None:
         return value
-    if kind is dict and all(type(key) is str for key in value):
+    if kind is dict and all(type(key) is str and key.isascii() for key in value):
         return {key: json_clean(item) for key, item in value.items()}
     if kind is list:
-        return value[:] if {str, int, bool}.issuperset(map(type, value)) else [json_clean(item) for item in value]
+        return value[:] if {int, bool}.issuperset(map(type, value)) else [json_clean(item) for item in value]
     if isinstance(value, (str, int)):
-        return str(value) if isinstance(value, str) else int(value)
+        return storable(str(value)) if isinstance(value, str) else int(value)
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     if isinstance(value, Mapping):
-        return {str(key): json_clean(item) for key, item in value.items()}
+        return {storable(str(key)): json_clean(item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
         return sorted((json_clean(item) for item in value), key=str)
     if isinstance(value, (list, tuple)):
@@ -238,7 +262,7 @@ def json_clean(value: Any) -> Any:
         return json_clean(value.tolist())
     if hasattr(value, "to_dict"):
         return json_clean(value.to_dict())
-    return str(value)
+    return storable(str(value))
 
 
 def heading_of(metadata: Mapping[str, Any]) -> str:
@@ -255,7 +279,7 @@ def heading_of(metadata: Mapping[str, Any]) -> str:
 
 def embedding_text(text: str, metadata: Mapping[str, Any]) -> str:
     """The text that an embedder sees for a surface: its headings, unless it opens with them, and itself."""
-    heading = heading_of(metadata)
+    heading = storable(heading_of(metadata))
     return f"{heading}\n{text}" if heading and not text.startswith(heading) else text
 
 

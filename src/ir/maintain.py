@@ -71,19 +71,21 @@ def _maintain_one(
 def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None) -> list[MaintenanceResult]:
     """Bring the index up to date; nothing is returned for one that is."""
     from ir.config import corpus_dir
-    from ir.index import build, plan_build
+    from ir.index import build, is_built, plan_build
+    from ir.index.builder import prunes
     from ir.registry import source_from_entry
     from ir.store import LocalStore
 
     source = source_from_entry(name, entry)
     with LocalStore(corpus_dir(name)) as store:
-        built = store.exists()
+        built = is_built(store)
         config = store.get_config() if built else {}
         spec = _embedder(entry, config)
         if spec is None:
             detail = "it was built with an embedder of your own; rebuild it from Python"
             return [MaintenanceResult(name, "update", "skipped", detail)]
-        plan = plan_build(source, store=store if built else None, embedder=spec)
+        full = prunes(store)
+        plan = plan_build(source, store=store if built else None, embedder=spec, full=full)
         counts = [(len(plan.added), "added"), (len(plan.changed), "changed"), (len(plan.removed), "removed")]
         told = ", ".join(f"{number:,} {word}" for number, word in counts if number)
         if built and not told:
@@ -92,7 +94,7 @@ def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listene
         if dry_run:
             return [MaintenanceResult(name, task, "due", told)]
         try:
-            build(source, store=store, embedder=spec, progress=progress)
+            build(source, store=store, embedder=spec, full=full, progress=progress)
         except (IrError, OSError) as error:
             return [MaintenanceResult(name, task, "failed", str(error))]
         return [MaintenanceResult(name, task, "done", told)]
@@ -126,11 +128,11 @@ def _task(source: Any, store: LocalStore, spec: str) -> str:
 
 def _calibrations(name: str, before: list[MaintenanceResult], dry_run: bool) -> list[MaintenanceResult]:
     from ir.config import corpus_dir
-    from ir.index import Corpus, open_corpus
+    from ir.index import Corpus, is_built, open_corpus
     from ir.store import LocalStore
 
     with LocalStore(corpus_dir(name)) as store:
-        if not store.exists() or not store.calibration_modes():
+        if not is_built(store) or not store.calibration_modes():
             return []
     corpus: Corpus = open_corpus(name)
     # A dry run leaves the old embedder in place, so all that reindexing will outdate is due as well.

@@ -10,7 +10,17 @@ from typing import Any
 from ir.errors import InvalidInput
 from ir.filters import Filter, parse_filter
 
-__all__ = ["DFLT_ALPHA", "DFLT_FUSION", "DFLT_RRF_K", "FUSIONS", "MODES", "CorpusDefault", "SearchOptions", "choice"]
+__all__ = [
+    "DFLT_ALPHA",
+    "DFLT_FUSION",
+    "DFLT_RRF_K",
+    "FUSIONS",
+    "MODES",
+    "CorpusDefault",
+    "SearchOptions",
+    "choice",
+    "count",
+]
 
 MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
@@ -46,7 +56,8 @@ def _number(what: str, value: object, low: float, high: float = float("inf"), *,
     raise InvalidInput(f"{what} must be a number {bound}, not {value!r}.")
 
 
-def _count(what: str, value: object) -> int:
+def count(what: str, value: object) -> int:
+    """``value`` if it is a whole number of at least 1, else an error that says so."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidInput(f"{what} must be a whole number of at least 1, not {value!r}.")
     return value
@@ -96,7 +107,7 @@ class SearchOptions:
         return cls(**given)
 
     def __post_init__(self) -> None:
-        _count("k", self.k)
+        count("k", self.k)
         choice("mode", self.mode, MODES)
         choice("fusion", self.fusion, FUSIONS)
         choice("rerank_text", self.rerank_text, RERANK_TEXTS)
@@ -106,17 +117,19 @@ class SearchOptions:
         if self.bm25_sat_k is not None:
             _number("bm25_sat_k", self.bm25_sat_k, 0, above=True)
         if self.fetch_k is not None:
-            _count("fetch_k", self.fetch_k)
+            count("fetch_k", self.fetch_k)
         if self.depth is not None:
-            _count("depth", self.depth)
+            count("depth", self.depth)
         if self.rerank_weight is not None:
             _number("rerank_weight", self.rerank_weight, 0, 1)
         if self.bm25 is not None:
             _check_bm25(self.bm25)
-        for kind, weight in (self.surface_weights or {}).items():
-            _number(f"The surface weight of {kind!r}", weight, 0)
-        if self.formulate is not None and not callable(self.formulate):
-            raise InvalidInput(f"formulate must be callable, not {self.formulate!r}.")
+        if self.surface_weights is not None:
+            _check_weights(self.surface_weights)
+        for name in ("formulate", "graph_boost"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise InvalidInput(f"{name} must be callable, not {value!r}.")
 
     @property
     def candidates(self) -> int:
@@ -130,10 +143,17 @@ _KNOWN = frozenset(item.name for item in fields(SearchOptions))
 
 
 def _surfaces(value: object) -> frozenset[str]:
-    names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else []
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"surfaces must name at least one surface kind, not {value!r}.")
     return frozenset(names)
+
+
+def _check_weights(value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"surface_weights must be a mapping such as {{'title': 2}}, not {value!r}.")
+    for kind, weight in value.items():
+        _number(f"The surface weight of {kind!r}", weight, 0)
 
 
 def _check_bm25(value: object) -> None:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "PRESETS",
+    "check_entry",
+    "check_name",
     "get",
     "keep_at",
+    "looks_like_path",
+    "prefer_embedder",
     "register",
     "registered",
     "retriever_for",
@@ -81,9 +85,33 @@ def register(
     """
     given = {key: _absolute(value) if key in _PATHS else value for key, value in params.items() if value is not None}
     asked = {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given, "store": store}
-    entry = _checked(name, asked)
+    entry = check_entry(check_name(name), asked)
     _change(lambda entries: entries.__setitem__(name, entry))
     return entry
+
+
+def check_name(name: object) -> str:
+    """``name`` if a corpus can be called so and be found by it: what looks like something else is taken for that."""
+    from ir.store.opening import names_server
+
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InvalidInput(f"A corpus needs a name that can be printed, not {name!r}.")
+    if looks_like_path(name) or names_server(name):
+        what = "a path" if looks_like_path(name) else "an address"
+        raise InvalidInput(
+            f"A corpus cannot be called {name!r}: that is taken for {what}.",
+            remedy="Choose a name without / and \\ that does not begin with . or ~.",
+        )
+    return name
+
+
+def looks_like_path(word: str) -> bool:
+    """Whether a word is taken for a path wherever a corpus or a path can be given.
+
+    >>> [looks_like_path(word) for word in ("notes", "./notes", "~/notes", "my/notes", "v1.2")]
+    [False, True, True, True, False]
+    """
+    return word.startswith((".", "~")) or "/" in word or "\\" in word
 
 
 def registered() -> dict[str, dict[str, Any]]:
@@ -115,9 +143,17 @@ def keep_at(name: str, address: str | None) -> dict[str, Any]:
     entry = get(name) or ({"kind": name} if name in PRESETS else None)
     if entry is None:
         raise _unknown(name)
-    checked = _checked(name, {**entry, "store": address})
+    checked = check_entry(name, {**entry, "store": address})
     _change(lambda entries: entries.__setitem__(name, checked))
     return checked
+
+
+def prefer_embedder(name: str, embedder: str) -> None:
+    """Change the embedder that a corpus was registered with on purpose; one that was not keeps whatever built it."""
+    entry = get(name)
+    if entry is not None and entry.get("embedder", "default") not in ("default", embedder):
+        checked = check_entry(name, {**entry, "embedder": embedder})
+        _change(lambda entries: entries.__setitem__(name, checked))
 
 
 def source_from_entry(name: str, entry: Mapping[str, Any]) -> CorpusSource:
@@ -125,7 +161,7 @@ def source_from_entry(name: str, entry: Mapping[str, Any]) -> CorpusSource:
     from ir.sources import CorpusSource
     from ir.strategy import strategy_from_spec
 
-    checked = _checked(name, entry)
+    checked = check_entry(name, entry)
     given = dict(checked["params"])
     if checked["strategy"] is not None:
         given["strategy"] = strategy_from_spec(checked["strategy"])
@@ -149,7 +185,7 @@ def _unknown(name: str) -> CorpusNotBuilt:
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return CorpusNotBuilt(
         f"No corpus named {name!r} is registered.",
-        remedy=f"{hint}Register it with: ir register {name} KIND; `ir ls` lists those that are.",
+        remedy=f"{hint}Register it with: ir register {name} PATH; `ir ls` lists those that are.",
     )
 
 
@@ -184,10 +220,8 @@ class _Retrievers(Mapping[str, Any]):
         return len(_load())
 
 
-def _checked(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def check_entry(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry whose kind, parameters, embedder and strategy can be used, or an error that says what cannot."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InvalidInput(f"A corpus needs a name that can be printed, not {name!r}.")
     kind = choice("kind of corpus", entry.get("kind"), KINDS)
     params = dict(entry.get("params") or {})
     allowed = _parameters(kind)
@@ -203,6 +237,8 @@ def _checked(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
             remedy="Pass a callable to build() instead.",
         )
     strategy = entry.get("strategy")
+    if not (strategy is None or isinstance(strategy, (str, Mapping))):
+        raise InvalidInput(f"The strategy of a registered corpus is a name or a mapping, not {strategy!r}.")
     if strategy is not None:
         from ir.strategy import strategy_from_spec
 
@@ -275,6 +311,9 @@ def _load() -> dict[str, dict[str, Any]]:
         raise _corrupt("it does not have the form of a registry")
     if not all(isinstance(entry, dict) for entry in entries.values()):
         raise _corrupt("an entry is not a mapping")
+    for name, entry in entries.items():
+        if not isinstance(entry.get("params", {}), dict):
+            raise _corrupt(f"the params of {name!r} are not a mapping")
     return entries
 
 

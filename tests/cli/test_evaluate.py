@@ -240,7 +240,7 @@ def test_an_evaluation_never_builds(ir: Ir, notes: Path, tmp_path: Path) -> None
     path.write_text('{"query": "tea", "gold": ["tea.md"]}\n')
     done = ir("eval", "notes", str(path))
     assert done.code == 3
-    assert "ir build notes" in done.err
+    assert f"ir build {notes}" in done.err
 
 
 def test_cases_are_written_without_a_model(ir: Ir, notes: Path, tmp_path: Path) -> None:
@@ -263,3 +263,17 @@ def test_a_model_that_is_down_is_done_without_and_said(
     done = ir("eval-gen", "notes", str(tmp_path / "made.jsonl"), "-k", "1", "--json")
     assert done.code == 0
     assert "llm" not in done.json["generators"]
+
+
+def test_answers_under_another_key_are_not_passed_over_in_silence(ir: Ir, cases: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"query": "green tea", "answers": ["tea.md"]}\n{"query": "dough", "gold": ["bread.txt"]}\n')
+    for command in ("eval", "eval-select", "calibrate-min-score"):
+        said = ir(command, "notes", str(path)).err
+        assert "1 of 2 cases" in said, command
+        assert "have no 'gold' but 'answers'" in said, command
+    path.write_text('{"query": "green tea"}\n')
+    done = ir("eval", "notes", str(path))
+    assert done.code == 0
+    assert "no case has an answer" in done.err
+    assert "'gold'" not in done.err

@@ -166,3 +166,49 @@ def test_another_embedder_than_the_index_has_is_refused(ir: Ir, notes: Path) -> 
     assert done.code == 3
     assert done.out == ""
     assert "no-such-model" in done.err
+
+
+@pytest.mark.parametrize("name", ["skills", "reports", "sessions", "packages"])
+def test_a_folder_named_like_a_preset_is_searched(
+    ir: Ir, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "a.md").write_text("tea\n")
+    done = ir("search", name, "tea")
+    assert done.out.startswith(f"{name}/a.md:1: "), done.err
+    assert "1 unchanged" in ir("build", name).out
+    assert ir("rm", name, "--yes").code == 0
+    assert ir("ls").out == ""
+
+
+def test_a_preset_that_ls_shows_wins_over_a_folder_and_one_that_it_does_not_is_no_place(
+    ir: Ir, notes: Path, tmp_path: Path
+) -> None:
+    assert ir("search", "reports").code == 0, "a query, in the current folder"
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "a.md").write_text("tea\n")
+    assert "is where to search" in ir("search", "reports").err
+    ir("register", "reports", "notes")
+    ir("build", "reports")
+    assert ir("search", "reports", "bread dough").out.startswith("notes/bread.txt")
+
+
+def test_a_search_does_not_undo_keep(ir: Ir, notes: Path) -> None:
+    ir("build", "notes")
+    (notes / "chain.py").unlink()
+    ir("build", "notes", "--keep")
+    for _ in range(2):
+        answer = ir("search", "notes", "bicycle chain", "--mode", "lexical")
+        assert "took in" not in answer.err
+        assert "chain.py" in answer.out
+    assert "1 removed" in ir("build", "notes").out
+
+
+def test_a_corpus_whose_folder_is_gone_answers_from_its_index(ir: Ir, notes: Path) -> None:
+    ir("register", "kit", "notes")
+    ir("build", "kit")
+    notes.rename(notes.with_name("elsewhere"))
+    answer = ir("search", "kit", "tea")
+    assert (answer.code, "tea.md" in answer.out) == (0, True)
+    assert "The index may be stale. The source cannot be read now: There is no file or folder" in answer.err

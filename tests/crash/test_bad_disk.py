@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,23 @@ def test_a_full_disk_changes_nothing_and_says_so(tmp_path: Path, mounts: None) -
     assert len(lines) == 5
     assert all("is full or failing; nothing was changed. Free some space" in line for line in lines[:3])
     assert lines[3:] == ["version while full: 1", "version after: 2"]
+
+
+def test_whoever_fills_the_disk_nothing_is_lost(tmp_path: Path, mounts: None) -> None:
+    """At one size or another each of the writers is the one that finds no more room."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    culprits = set()
+    for kilobytes in (420, 2000, 3560, 3700, 3900, 4100, 4300, 5000):
+        run = f"exec {sys.executable} -m tests.crash.filling_disk {disk}"
+        script = f"mount -t tmpfs -o size={kilobytes}k none {disk} && {run}"
+        outcome = unshared(script)
+        assert outcome.returncode == 0, f"{kilobytes} KB: {outcome.stderr}"
+        said, cause, left = outcome.stdout.splitlines()
+        assert "is full or failing; nothing was changed. Free some space" in said, kilobytes
+        assert left == "3 3", kilobytes
+        culprits.add(cause.partition(":")[0])
+    assert culprits >= {"RuntimeError", "ValueError", "OSError", "OperationalError"}
 
 
 def test_a_read_only_folder_can_be_searched_but_not_written(tmp_path: Path, mounts: None) -> None:
@@ -98,6 +117,45 @@ def test_damage_in_the_middle_of_the_database_is_named(tmp_path: Path) -> None:
     database.write_bytes(bytes(content))
     with pytest.raises(CorpusCorrupt, match="is damaged"):
         world.version_seen(tmp_path)
+
+
+def damaged_copy(original: Path, copy: Path, start: int, noise: bytes) -> ir.Corpus:
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    content = bytearray((copy / "corpus.db").read_bytes())
+    content[start : start + len(noise)] = noise[: len(content) - start]
+    (copy / "corpus.db").write_bytes(content)
+    return ir.Corpus("world", LocalStore(copy), world.embed, "toy-8")
+
+
+def test_records_that_the_database_lost_are_damage(tmp_path: Path) -> None:
+    for version in (1, 2, 3):
+        world.build(tmp_path / "original", version).store.close()
+    size = (tmp_path / "original" / "corpus.db").stat().st_size
+    for page in range(8192, size, 8192):
+        corpus = damaged_copy(tmp_path / "original", tmp_path / "copy", page, random.Random(page).randbytes(8000))
+        # What a search does not read it need not notice; a build that says "nothing changed" went through all of it.
+        with suppress(CorpusCorrupt):
+            assert len(corpus.search("common", mode="hybrid", k=100)) == len(world.contents(3))
+        corpus.store.close()
+        with pytest.raises(CorpusCorrupt, match="is damaged"):
+            world.build(tmp_path / "copy", 3)
+
+
+def test_whatever_byte_is_damaged_no_error_is_a_riddle(tmp_path: Path) -> None:
+    world.build(tmp_path / "original", 1).store.close()
+    whole = (tmp_path / "original" / "corpus.db").read_bytes()
+    chance = random.Random(3)
+    used = [place for place in range(100, len(whole)) if whole[place]]
+    for place in chance.sample(used, 60):
+        corpus = damaged_copy(
+            tmp_path / "original", tmp_path / "copy", place, chance.randbytes(chance.choice([1, 4, 60]))
+        )
+        with suppress(CorpusCorrupt, FormatMismatch):
+            corpus.search("common", mode="hybrid", filter={"x": {"$exists": False}})
+        corpus.store.close()
+        with suppress(CorpusCorrupt, FormatMismatch):
+            world.build(tmp_path / "copy", 1).store.close()
 
 
 @pytest.mark.parametrize(("found", "remedy"), [(FORMAT + 1, "Upgrade ir-substrate"), (0, "build the corpus again")])

@@ -1,4 +1,4 @@
-"""MiniLM on onnxruntime gives the vectors that sentence-transformers gives.
+"""MiniLM gives the vectors that sentence-transformers gives.
 
 ``data/minilm_reference.json`` says how the reference was made: once, by sentence-transformers on torch, in an
 environment of its own. The weights are the user's, or pulled once into ``build/test-models``.
@@ -30,7 +30,7 @@ def reference() -> NDArray[np.float32]:
     return np.array([np.frombuffer(base64.b64decode(item["vector"]), "<f4") for item in REFERENCE["texts"]])
 
 
-@pytest.mark.parametrize(("name", "least"), [("minilm", 0.9999), ("minilm-int8", 0.99)])
+@pytest.mark.parametrize(("name", "least"), [("minilm", 0.9999), ("minilm-int8", 0.99), ("minilm-openvino", 0.9999)])
 def test_the_vectors_are_those_of_sentence_transformers(name: str, least: float) -> None:
     as_installed("minilm")
     embedder, embedder_id = make_embedder(name, cache=False)
@@ -41,10 +41,11 @@ def test_the_vectors_are_those_of_sentence_transformers(name: str, least: float)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_fp32_and_int8_have_fingerprints_of_their_own() -> None:
+def test_every_form_has_a_fingerprint_of_its_own() -> None:
     as_installed("minilm")
-    prints = {make_embedder(name, cache=False)[0].fingerprint for name in ("minilm", "minilm-int8", "default")}
-    assert len(prints) == 2
+    names = ("minilm", "minilm-int8", "minilm-openvino", "default")
+    prints = {make_embedder(name, cache=False)[0].fingerprint for name in names}
+    assert len(prints) == 3
     assert best_available() == "minilm"
 
 
@@ -67,7 +68,7 @@ def test_a_long_text_is_what_its_first_tokens_are() -> None:
 
 
 class TestMiniLm(EmbedderContract):
-    @pytest.fixture(params=["minilm", "minilm-int8"])
+    @pytest.fixture(params=["minilm", "minilm-int8", "minilm-openvino"])
     def embedder(self, request: pytest.FixtureRequest) -> Embedder:
         as_installed("minilm")
         return make_embedder(request.param, cache=False)[0]

@@ -106,6 +106,34 @@ def test_the_best_is_the_model_before_the_table_before_hashing(ir_home: Path) ->
         assert best_available() == name
 
 
+def test_openvino_stands_in_where_onnxruntime_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = model_dir("minilm-openvino")
+    assert folder == model_dir("minilm")
+    folder.mkdir(parents=True)
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"x")
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "onnxruntime" else name)
+    assert best_available() == "minilm-openvino"
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name in ("onnxruntime", "openvino") else name)
+    assert best_available() == "light"
+
+
+@pytest.mark.parametrize(("written", "meant"), [("minilm-openvno", "minilm-openvino"), ("minilm-int", "minilm-int8")])
+def test_a_misspelt_form_finds_its_name(written: str, meant: str) -> None:
+    with pytest.raises(EmbedderUnavailable, match=f"Did you mean '{meant}'"):
+        make_embedder(written)
+
+
+def test_a_form_is_there_if_its_model_is() -> None:
+    assert not models.is_installed("org/net-openvino")
+    folder = model_dir("org/net")
+    folder.mkdir(parents=True)
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "model.onnx").write_bytes(b"x")
+    assert models.is_installed("org/net-openvino")
+    assert models.is_installed("org/net")
+
+
 def test_a_loader_can_be_named_by_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own_models.py").write_text(
         "from ir.embed import LightEmbedder\ndef load(name):\n    return LightEmbedder() if name == 'mine' else None\n"

@@ -94,3 +94,19 @@ def test_qrels_are_numbered_by_position_and_skip_abstention() -> None:
     assert queries == {"q00000": "one", "q00002": "two"}
     assert qrels == {"q00000": {"a": 1.0, "b": 1.0}, "q00002": {"c": 1.0}}
     assert to_qrels([DiscoveryCase("q", "a")], grade=2)[1] == {"q00000": {"a": 2}}
+
+
+def test_answers_under_another_key_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"query": "q", "relevant": ["a"]}\n{"query": "r"}\n{"query": "s", "gold": [], "note": 1}\n')
+    with pytest.warns(UserWarning, match="1 of 3 cases in .* have no 'gold' but 'relevant'"):
+        cases = load_cases(path)
+    assert all(case.gold_is_none for case in cases)
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000])
+def test_json_that_python_cannot_read_names_its_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f'{{"query": "q", "gold": {value}}}\n')
+    with pytest.raises(InvalidInput, match=r"cases\.jsonl:1: "):
+        load_cases(path)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from ir.index import build, build_corpus, open_corpus, refresh_if_cheap
+from ir.index import RefreshOutcome, build, build_corpus, open_corpus, refresh_if_cheap
 from ir.registry import register
 from ir.sources import CorpusSource
 
@@ -64,6 +65,49 @@ def test_what_cannot_be_refreshed_says_why(docs: Path) -> None:
     mapping = CorpusSource.from_mapping({"a": "x"}, name="m", embedder="light")
     build(mapping)
     assert "no cheap test" in refresh_if_cheap(mapping).reason
+
+
+def test_what_a_build_kept_stays(docs: Path) -> None:
+    build_corpus("docs")
+    (docs / "1.md").unlink()
+    build_corpus("docs", full=False)
+    assert refresh_if_cheap("docs") == RefreshOutcome(reason="Nothing changed.")
+    (docs / "new.md").write_text("# Whale\n\nIt sings.\n")
+    (docs / "2.md").unlink()
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.changed) == (True, 1)
+    held = {hit.artifact_id for hit in open_corpus("docs").search("it", k=20)}
+    assert held == {"0.md", "1.md", "2.md", "3.md", "4.md", "new.md"}
+
+
+def test_a_plain_build_forgets_that_anything_was_kept(docs: Path) -> None:
+    build_corpus("docs")
+    (docs / "1.md").unlink()
+    build_corpus("docs", full=False)
+    report = build_corpus("docs").report
+    assert report is not None
+    assert report.removed == ["1.md"]
+    (docs / "2.md").unlink()
+    assert refresh_if_cheap("docs").changed == 1
+    assert len(open_corpus("docs").store) == 3
+
+
+def test_a_source_that_is_gone_is_a_reason(docs: Path) -> None:
+    build_corpus("docs")
+    docs.rename(docs.with_name("elsewhere"))
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "There is no file or folder" in outcome.reason
+    assert len(open_corpus("docs").store) == 5
+
+
+def test_a_source_that_goes_while_it_is_read_is_a_reason(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_corpus("docs")
+    (docs / "new.md").write_text("new")
+    monkeypatch.setattr("ir.index.refresh.build", lambda *args, **kwargs: shutil.rmtree(docs) or build_corpus("docs"))
+    outcome = refresh_if_cheap("docs")
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "There is no file or folder" in outcome.reason
 
 
 def test_an_embedder_of_ones_own_cannot_be_made_here(docs: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from ir.embed import make_embedder
 from ir.errors import InvalidInput
-from ir.index import BuildReport, watch
+from ir.index import BuildReport, Corpus, build, watch
 from ir.sources import CorpusSource
 from ir.store import CorpusStore
 
+light, _ = make_embedder("light")
 Events = "queue.Queue[tuple[BuildReport | None, Exception | None]]"
 
 
@@ -61,6 +64,50 @@ def test_changes_arrive(watching: tuple[Watching, Path, CorpusStore]) -> None:
     assert report is not None
     assert len(report.added) == 1
     assert len(store) == 2
+
+
+def test_a_folder_that_goes_and_comes_back(watching: tuple[Watching, Path, CorpusStore]) -> None:
+    made, folder, store = watching
+    made.next()
+    for turn in range(2):
+        shutil.rmtree(folder)
+        # It may first be seen without its files, and then not at all.
+        errors = []
+        while not errors:
+            errors = [str(error) for report, error in [made.next()] if error is not None]
+        assert "There is no file or folder" in errors[0]
+        folder.mkdir()
+        (folder / "again.md").write_text(f"turn {turn}")
+        while not (hits := Corpus("docs", store, light, "light-512-v1").search(f"turn {turn}", mode="lexical")) or (
+            hits[0].text != f"turn {turn}"
+        ):
+            made.next()
+        (folder / "more.md").write_text(f"more of turn {turn}")
+        seen: list[str] = []
+        while "more.md" not in seen:
+            report, _ = made.next()
+            seen += report.added + report.changed if report else []
+
+
+def test_what_a_build_kept_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("first")
+    (folder / "b.md").write_text("second")
+    source = CorpusSource.from_files(folder, name="docs", embedder="light")
+    store = CorpusStore.memory()
+    build(source, store=store)
+    (folder / "a.md").unlink()
+    build(source, store=store, full=False)
+    made = Watching(source, store, poll=True, interval_s=0.05)
+    try:
+        (folder / "c.md").write_text("third")
+        report, _ = made.next()
+        assert report is not None
+        assert (report.added, report.removed) == (["c.md"], [])
+    finally:
+        made.end()
+    assert len(store) == 3
 
 
 class _Sometimes(CorpusStore):

@@ -18,8 +18,8 @@ from ir.models.session import equal_length_batches
 TEXTS = ["green tea", "hot water for tea", "the", "bread dough bread dough", "tea the hot"]
 
 
-def states_of(folder: Path, *, int8: bool = False) -> list[NDArray[np.float32]]:
-    encoder = Encoder(ModelFolder.read(folder), int8=int8)
+def states_of(folder: Path, *, form: str = "") -> list[NDArray[np.float32]]:
+    encoder = Encoder(ModelFolder.read(folder), form=form)
     found: dict[int, NDArray[np.float32]] = {}
     encoder.run(
         [encoder.tokenizer(text) for text in TEXTS],
@@ -39,13 +39,13 @@ def test_it_agrees_with_a_plain_reading_of_the_paper(tmp_path: Path, family: str
 
 def test_int8_is_near_and_does_not_depend_on_the_batch(tmp_path: Path) -> None:
     folder = tiny.write_bert(tmp_path / "m")
-    for exact, whole in zip(states_of(folder), states_of(folder, int8=True), strict=True):
+    for exact, whole in zip(states_of(folder), states_of(folder, form="int8"), strict=True):
         cosine = (exact * whole).sum() / np.linalg.norm(exact) / np.linalg.norm(whole)
         assert 0.99 < cosine < 1.0
-    encoder = Encoder(ModelFolder.read(folder), int8=True)
+    encoder = Encoder(ModelFolder.read(folder), form="int8")
     alone: list[NDArray[np.float32]] = []
     encoder.run([encoder.tokenizer(TEXTS[0])], lambda _, states: alone.append(states[0]))
-    np.testing.assert_array_equal(alone[0], states_of(folder, int8=True)[0])
+    np.testing.assert_array_equal(alone[0], states_of(folder, form="int8")[0])
 
 
 def test_the_graph_is_a_valid_model() -> None:

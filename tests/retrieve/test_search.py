@@ -221,7 +221,14 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
         ({"mod": "dense"}, "Unknown search option 'mod'.*Did you mean 'mode'"),
         ({"rerank": 7}, "rerank must be a callable"),
         ({"rerank": lambda query, segments: [1.0]}, "returned 1 scores for 4 segments"),
+        ({"rerank": lambda query, segments: None}, "must return a list with a number for each segment"),
+        ({"rerank": lambda query, segments: ["good"] * len(segments)}, "a number for each segment"),
         ({"formulate": "x"}, "formulate must be callable"),
+        ({"formulate": lambda query: None}, "formulate must return a query or a list of queries, not None"),
+        ({"surfaces": 5}, "surfaces must name at least one surface kind, not 5"),
+        ({"surface_weights": 5}, "surface_weights must be a mapping"),
+        ({"graph_boost": 5}, "graph_boost must be callable, not 5"),
+        ({"graph_boost": lambda hit: None}, "graph_boost must return a finite number, not None"),
     ],
 )
 def test_bad_options_name_what_is_allowed(corpus_of: Make, keywords: dict[str, Any], message: str) -> None:
@@ -256,3 +263,12 @@ def test_another_embedder_is_refused_by_id_and_by_size(corpus_of: Make) -> None:
     wide = ir.Corpus("plane", corpus.store, lambda texts: [[1.0, 0.0, 0.0]] * len(texts), "plane")
     with pytest.raises(EmbedderMismatch, match="3 dimensions, the index has 2"):
         search(wide, "1 0")
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+@pytest.mark.parametrize("fusion", ["blend", "rrf", "minmax", "dbsf"])
+def test_a_vector_of_nothing_is_near_to_nothing(corpus_of: Callable[..., ir.Corpus], mode: str, fusion: str) -> None:
+    corpus = corpus_of([("a", "document", "tea", [1.0, 0.0], {}), ("b", "document", "bread", [0.0, 1.0], {})])
+    assert list(corpus.search("0 0", mode=mode, fusion=fusion)) == []
+    by_words = [] if mode == "dense" else ["a"]
+    assert [hit.artifact_id for hit in corpus.search("0 0 tea", mode=mode, fusion=fusion)] == by_words

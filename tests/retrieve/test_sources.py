@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,3 +94,10 @@ def test_the_order_of_sources_only_breaks_ties(lists: dict[str, list[str]], chan
     scores_two = {(hit.source, hit.artifact_id): hit.score for hit in two}
     assert scores_one == scores_two
     assert [hit.score for hit in one] == [hit.score for hit in two]
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 1.5])
+@pytest.mark.parametrize("sources", [["one"], ["one", "two"]])
+def test_fewer_than_one_hit_cannot_be_asked_for(k: Any, sources: list[str]) -> None:
+    with pytest.raises(InvalidInput, match="k must be a whole number of at least 1"):
+        fuse_hits({name: [SearchHit("a", "document", 1.0, "")] for name in sources}, k=k)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ir.config import Settings
 from ir.sources import CorpusSource, FileScope
 from ir.sources.html import html_text
 
@@ -40,6 +41,18 @@ def pdf(*pages: str, password: str | None = None) -> bytes:
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
+
+
+@pytest.mark.parametrize(("query", "page"), [("apples", 1), ("pears", 2), ("quinces", 4)])
+def test_the_page_that_is_cited_is_the_one_with_the_match(tmp_path: Path, query: str, page: int) -> None:
+    from ir.app import Context
+    from ir.app.searching import SearchRequest, search
+
+    (tmp_path / "a.pdf").write_bytes(pdf("All about apples", "All about pears", "", "All about quinces"))
+    context = Context(Settings.load({"embedder": "light", "mode": "lexical"}))
+    (found,) = search(SearchRequest(query, str(tmp_path)), context).found
+    assert found.hit.metadata["n_chunks"] == 1
+    assert (found.citation.page, found.citation.line) == (page, None)
 
 
 def test_chunks_of_a_pdf_know_their_page(tmp_path: Path) -> None:

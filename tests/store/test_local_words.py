@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from ir.base import Record
 from ir.filters import parse_filter
 from ir.protocols import Where
 from ir.store import LocalStore
+from ir.store.local.forward import hash_of
 from ir.store.local.halves import dots, scanned, widened
 
 WORDS = ["red", "fox", "hen", "barn", "parse", "parsing", "getUserName", "user", "name", "the", "of", "straße", "漢字"]
@@ -52,6 +54,31 @@ def test_given_records_score_as_they_rank(store: LocalStore, terms: dict[str, fl
         assert not snapshot.lexical_scores(terms, others).any()
 
 
+def test_a_term_whose_bytes_stand_across_two_others_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record's terms are looked for by the bytes of their hashes, which may also come where two hashes meet."""
+    hashes = {
+        term: int.from_bytes(data, sys.byteorder)
+        for term, data in {"red": b"abcdefgh", "fox": b"ijklmnop", "hen": b"efghijkl", "barn": b"mnopabcd"}.items()
+    }
+    for module in ("forward", "view"):
+        monkeypatch.setattr(f"ir.store.local.{module}.hash_of", lambda term: hashes.get(term) or hash_of(term))
+    store = LocalStore(tmp_path / "corpus")
+    vector = np.array([1.0], dtype=np.float32)
+    texts = ["red fox", "red fox hen barn", "hen", "barn"]
+    with store.transaction():
+        store.put_records(
+            [Record(f"r{at}", f"a{at}", "document", 0, text, vector, {}) for at, text in enumerate(texts)]
+        )
+    with store.snapshot() as snapshot:
+        every = snapshot.dense(vector, 10, Where()).refs
+        texts = [row.text for row in snapshot.rows(every)]
+        for term in ("hen", "barn"):
+            scores = snapshot.lexical_scores({term: 1.0}, every)
+            assert {text for text, score in zip(texts, scores, strict=True) if score} == {"red fox hen barn", term}
+
+
 def test_many_small_additions_stay_few_files(store: LocalStore) -> None:
     (generation, *_) = sorted((store.path / "generations").iterdir(), reverse=True)
     parts = list((generation / "forward").glob("*.rows.npy"))
@@ -80,6 +107,7 @@ def test_a_large_part_is_not_written_anew_for_a_small_addition(tmp_path: Path, m
 
 def test_pages_given_back_are_read_again(store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ir.store.local.forward._MOST_TOUCHED", 5)
+    monkeypatch.setattr("ir.store.local.forward._STAYS", 0)
     with store.snapshot() as snapshot:
         found = snapshot.lexical({"red": 1.0}, 1000, Where())
         for _ in range(3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import UserDict
 from pathlib import Path
@@ -42,6 +43,39 @@ def test_mappings_that_already_hold_a_corpus() -> None:
     assert found(second, "pears") == ["b"]
     assert second.get_links("a") == {"ref": ["b"]}
     assert second.get_config() == {"name": "n"}
+
+
+def test_any_id_can_have_links_in_files(tmp_path: Path) -> None:
+    dol = pytest.importorskip("dol", reason="the extra dol is not installed, so links in files were not tried")
+    for name in ("ledger", "links"):
+        (tmp_path / name).mkdir()
+    ledger, links = (
+        dol.wrap_kvs(
+            dol.Files(str(tmp_path / name)), obj_of_data=json.loads, data_of_obj=lambda x: json.dumps(x).encode()
+        )
+        for name in ("ledger", "links")
+    )
+    store = CorpusStore({}, {}, ledger, {}, {}, links)
+    odd = ("a/b", "../up", "x" * 5000, "nul\0", "ünï")
+    for name in odd:
+        store.set_links(name, {"ref": [name]})
+    again = CorpusStore({}, {}, ledger, {}, {}, links)
+    assert dict(again.link_items()) == {name: {"ref": [name]} for name in odd}
+    for name in odd:
+        assert again.get_links(name) == {"ref": [name]}
+        again.delete_links(name)
+    assert list(again.link_items()) == []
+
+
+def test_links_as_they_were_kept_before_are_read(tmp_path: Path) -> None:
+    links = {"a": {"ref": ["b"]}, "b": {"artifact_id": ["c"], "edges": ["d"]}}
+    store = CorpusStore({}, {}, {}, {}, {}, links)
+    assert dict(store.link_items()) == {"a": {"ref": ["b"]}, "b": {"artifact_id": ["c"], "edges": ["d"]}}
+    assert store.get_links("a") == {"ref": ["b"]}
+    store.set_links("a", {"ref": ["c"]})
+    store.delete_links("b")
+    assert dict(store.link_items()) == {"a": {"ref": ["c"]}}
+    assert len(links) == 1
 
 
 def test_views_left_out_are_kept_in_memory() -> None:

@@ -127,8 +127,10 @@ def _builder(ray: str | None) -> Callable[..., Corpus]:
 
 
 def _language(store: CorpusStore, ctx: Context) -> str | None:
-    """The language of a new corpus; one that exists keeps its own."""
-    return None if store.exists() else str(ctx.settings["language"])
+    """The language of a new corpus; one that was built keeps its own."""
+    from ir.index import is_built
+
+    return None if is_built(store) else str(ctx.settings["language"])
 
 
 def response_of(name: str, report: BuildReport, *, embedder: str | None = None) -> BuildResponse:

@@ -69,19 +69,20 @@ class CalibrateResponse(Value):
 def calibrate(request: CalibrateRequest, ctx: Context) -> CalibrateResponse:
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
     how: dict[str, Any] = {"mode": request.mode or ctx.settings["mode"], "k": request.k}
-    made = _from_cases(corpus, request, how) if request.cases else _from_probes(corpus, request, how)
+    made = _from_cases(corpus, request, how, ctx) if request.cases else _from_probes(corpus, request, how)
     wanted = not request.dry_run and made.min_score is not None
     if wanted:
         made.save(corpus)
     return CalibrateResponse(corpus.name, made, wanted)
 
 
-def _from_cases(corpus: Corpus, request: CalibrateRequest, how: Mapping[str, Any]) -> MinScoreCalibration:
+def _from_cases(corpus: Corpus, request: CalibrateRequest, how: Mapping[str, Any], ctx: Context) -> MinScoreCalibration:
     from ir.eval import calibrate_min_score
 
     path = str(request.cases)
     asked = given(max_loss=request.max_loss, sensitivity_weight=request.sensitivity_weight)
-    return replace(calibrate_min_score(corpus, read_cases(path).cases, **how, **asked), made_from=_absolute(path))
+    cases = read_cases(path, ctx).cases
+    return replace(calibrate_min_score(corpus, cases, **how, **asked), made_from=_absolute(path))
 
 
 def _from_probes(corpus: Corpus, request: CalibrateRequest, how: Mapping[str, Any]) -> MinScoreCalibration:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ir.app.operation import Value
+from ir.base import PAGE_STARTS
 
 if TYPE_CHECKING:
     from ir.analysis import Analyzer, Snippet
@@ -35,20 +36,27 @@ class Citation(Value):
 
 
 def cite(hit: SearchHit, terms: Collection[str], analyzer: Analyzer) -> Citation:
-    """The citation of a hit for a query's terms; the line is the one with the most of them."""
+    """The citation of a hit for a query's terms; the line has the most of them, the page is the one it is on."""
     from ir.analysis import snippet
 
     shown = snippet(analyzer, hit.text, terms, WIDTH)
     focus = _best_line(shown)
-    first, page = hit.metadata.get("line_start"), hit.metadata.get("page")
-    line = first + hit.text.count("\n", 0, shown.start + focus) if isinstance(first, int) else None
+    first, place = hit.metadata.get("line_start"), shown.start + focus
+    line = first + hit.text.count("\n", 0, place) if isinstance(first, int) else None
     before, after = "…" if shown.start else "", "…" if shown.start + len(shown.text) < len(hit.text) else ""
     lead = len(before)
     marks = tuple((start + lead, end + lead) for start, end in shown.spans)
     excerpt = f"{before}{shown.text}{after}"
-    return Citation(
-        hit.pointer, line, page if isinstance(page, int) else None, excerpt, marks, focus + lead if focus else 0
-    )
+    return Citation(hit.pointer, line, _page_at(hit, place), excerpt, marks, focus + lead if focus else 0)
+
+
+def _page_at(hit: SearchHit, place: int) -> int | None:
+    """The page that a place in the hit's text stands on."""
+    page, further = hit.metadata.get("page"), hit.metadata.get(PAGE_STARTS)
+    if not isinstance(page, int):
+        return None
+    starts = [start for start in further if isinstance(start, int)] if isinstance(further, list) else []
+    return page + sum(start <= place for start in starts)
 
 
 def _best_line(shown: Snippet) -> int:

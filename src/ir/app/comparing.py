@@ -42,7 +42,7 @@ def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
     from ir.eval import compare_runs, load_run
 
     page = None if request.html is None else new_file(request.html)
-    qrels, queries = read_qrels(request.qrels)
+    qrels, queries = read_qrels(request.qrels, ctx)
     one, two = (load_run(Path(path).expanduser()) for path in (request.run_a, request.run_b))
     names = _names(request.run_a, request.run_b)
     comparison = compare_runs(one, two, qrels, names=names, **given(measures=request.measures or None))

@@ -11,7 +11,7 @@ from ir.app.context import Context
 from ir.app.operation import Value, operation
 from ir.app.targets import PATH_PARAMETERS, built_corpora, is_built, resolve
 from ir.config import corpus_dir
-from ir.errors import CorpusNotBuilt, IrError
+from ir.errors import IrError
 
 __all__ = [
     "CorpusSummary",
@@ -94,9 +94,7 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
     about = {"kind": entry.get("kind"), "params": entry.get("params", {})}
     if not target.built:
         if target.path is not None and not entry:
-            raise CorpusNotBuilt(
-                f"{target.path} was never indexed.", remedy=f"Index it with: ir build {request.target}"
-            )
+            target.require_built()
         return InfoResponse(target.name, built=False, **about)
     with open_store(target.name) as store, store.snapshot() as snapshot:
         config = store.get_config()

@@ -76,6 +76,7 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
     if not request.targets:
         raise InvalidInput("Give at least one corpus or path to discover in.")
     targets = {word: resolve(word) for word in request.targets}
+    _check_options(request, targets, ctx)
     stale, notes = _prepare_all(targets, request, ctx)
     corpora = [ctx.open(target.name, embedder=request.embedder) for target in targets.values()]
     mode = ctx.settings["mode"] if request.mode is None else request.mode
@@ -98,6 +99,21 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
     notes += result.signals.get("notes", ())  # what is degraded has its reason there
     names = tuple(target.name for target in targets.values())
     return DiscoverResponse(names, result, stale, tuple(dict.fromkeys(notes)))
+
+
+def _check_options(request: DiscoverRequest, targets: Mapping[str, Target], ctx: Context) -> None:
+    """Find a wrong option before a folder is indexed for the sake of it."""
+    from ir.options import SearchOptions
+    from ir.select.disclosure import DisclosureRule
+    from ir.select.gating import floors_by_name
+    from ir.select.selection import SelectionRule
+
+    mode = ctx.settings["mode"] if request.mode is None else request.mode
+    SearchOptions.of(mode=mode, filter=request.filter, surfaces=request.surfaces or None, **given(k=request.k))
+    SelectionRule(request.strategy, **given(max_k=request.max_k, rel=request.rel))
+    DisclosureRule(request.disclose, expand=_expansion(request.expand))
+    if isinstance(request.min_score, Mapping):
+        floors_by_name(_by_name(request.min_score, targets), [target.name for target in targets.values()])
 
 
 def _prepare_all(
@@ -123,8 +139,12 @@ def _floors(
     if isinstance(asked, str) and asked == NO_FLOOR:
         return None
     if isinstance(asked, Mapping):
-        return {targets[word].name if word in targets else word: floor for word, floor in asked.items()}
+        return dict(_by_name(asked, targets))
     return asked
+
+
+def _by_name(floors: Mapping[str, float], targets: Mapping[str, Target]) -> dict[str, float]:
+    return {targets[word].name if word in targets else word: floor for word, floor in floors.items()}
 
 
 def _expansion(name: str | None) -> Callable[..., Any] | None:

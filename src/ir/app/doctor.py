@@ -16,10 +16,11 @@ from ir.errors import IrError
 
 __all__ = ["Check", "DoctorRequest", "DoctorResponse", "doctor"]
 
-REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml", "pathspec")
+REQUIRED = ("numpy", "faiss-cpu", "tantivy", "typer", "rich", "pydantic", "pyyaml")
 #: Extra, the module it brings, what it is for.
 EXTRAS = (
     ("onnx", "onnxruntime", "embedding models"),
+    ("openvino", "openvino", "embedding models on OpenVINO"),
     ("html", "bs4", "reading HTML"),
     ("pdf", "pypdf", "reading PDF"),
     ("watch", "watchfiles", "ir watch"),
@@ -54,7 +55,9 @@ class DoctorResponse(Value):
 
 @operation("doctor", summary="Check the installation and every corpus", read_only=True)
 def doctor(request: DoctorRequest, ctx: Context) -> DoctorResponse:
-    checks = tuple(check for group in (_versions, _folders, _embedders, _extras, _corpora) for check in _safely(group))
+    checks = tuple(
+        check for group in (_versions, _folders, _embedders, _extras, _registry, _corpora) for check in _safely(group)
+    )
     return DoctorResponse(checks, all(check.status != "broken" for check in checks))
 
 
@@ -125,7 +128,7 @@ def _embedders() -> Iterator[Check]:
         yield Check("unfinished pull", "info", detail, "The next ir models pull or rm deletes it.")
     if best == "light":
         here = ", ".join(model.name for model in models)
-        detail = f"{here} cannot be run without the extra onnx" if here else "none on this machine"
+        detail = f"{here} cannot be run without the extra onnx or openvino" if here else "none on this machine"
         yield Check(
             "embedding model",
             "info",
@@ -140,6 +143,16 @@ def _extras() -> Iterator[Check]:
             yield Check(f"extra {extra}", "info", f"not installed: {purpose}", f"pip install 'ir-substrate[{extra}]'")
         else:
             yield Check(f"extra {extra}", "ok", purpose)
+
+
+def _registry() -> Iterator[Check]:
+    from ir.registry import check_entry, registered
+
+    for name, entry in registered().items():
+        try:
+            check_entry(name, entry)
+        except IrError as error:
+            yield Check(f"corpus {name}", "broken", f"registered wrongly: {error.message}", error.remedy)
 
 
 def _corpora() -> Iterator[Check]:
@@ -159,12 +172,16 @@ def _corpus(name: str) -> Check:
     """Opening a snapshot checks the derived files against the database, and makes anew what does not match."""
     from ir.embed import is_installed
     from ir.index import open_store
+    from ir.models.places import base_and_form
+    from ir.store import LocalStore
 
     with open_store(name) as store, store.snapshot() as snapshot:
+        if isinstance(store, LocalStore):
+            store.check()
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))
-    folder = Path(embedder.removesuffix("-int8"))
+    folder = Path(base_and_form(embedder)[0])
     if remote or embedder in ("light", "custom") or is_installed(embedder) or folder.is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(

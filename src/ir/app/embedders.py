@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ir.errors import EmbedderError
+
 if TYPE_CHECKING:
     from ir.app.context import Context
     from ir.app.targets import Target
@@ -15,7 +17,7 @@ def embedder_for(target: Target, asked: str | None, ctx: Context) -> Any:
     """The embedder to build with: the one asked for, the corpus's own, the one set, or the best on this machine."""
     if asked:
         return asked
-    own = _own(target)
+    own = _own(target, ctx)
     if own:
         return own
     chosen = ctx.settings["embedder"]
@@ -28,17 +30,30 @@ def embedder_for(target: Target, asked: str | None, ctx: Context) -> Any:
     return best
 
 
-def _own(target: Target) -> str | None:
-    """The embedder that built the corpus, or that it was registered with on purpose."""
-    if target.built:
-        from ir.index import open_store
+def _own(target: Target, ctx: Context) -> str | None:
+    """The embedder that the corpus was registered with on purpose, else the one that built it."""
+    from ir.index.embedder import CUSTOM
+    from ir.registry import get
 
-        with open_store(target.name) as store:
-            spec = store.get_config().get("embedder")
-        return str(spec) if spec else None
-    if target.path is None:
-        from ir.registry import registered
+    registered = str((get(target.name) or {}).get("embedder") or "default")
+    held = _held(target)
+    if registered not in ("default", CUSTOM):
+        if held not in (None, registered):
+            ctx.note(f"embedding with {registered!r}, as registered; it was built with {held!r}")
+        return registered
+    if held == CUSTOM:
+        raise EmbedderError(
+            f"The corpus {target.name!r} was built with an embedder of your own, which no command can call.",
+            remedy="Build it from Python with that one, or with another one by --embedder NAME.",
+        )
+    return held
 
-        spec = registered().get(target.name, {}).get("embedder")
-        return str(spec) if spec and spec != "default" else None
-    return None
+
+def _held(target: Target) -> str | None:
+    if not target.built:
+        return None
+    from ir.index import open_store
+
+    with open_store(target.name) as store:
+        spec = store.get_config().get("embedder")
+    return str(spec) if spec else None

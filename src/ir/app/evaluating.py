@@ -99,7 +99,9 @@ def evaluate(request: EvalRequest, ctx: Context) -> EvalResponse:
 def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
     from ir.eval import evaluate_discovery, make_run, save_run, validate_cases
 
-    judged = read_cases(str(request.cases))
+    judged = read_cases(str(request.cases), ctx)
+    if not judged.queries:
+        ctx.note("no case has an answer, so all that can be measured is what is refused")
     corpus = built_corpus(str(request.corpus), ctx, embedder=request.embedder)
     how = search_options(corpus, ctx, mode=request.mode, fusion=request.fusion)
     floor = _floor(corpus, request.min_score, how)

@@ -73,7 +73,9 @@ def graph(request: GraphRequest, ctx: Context) -> GraphResponse:
     from ir.graph import CorpusGraph
     from ir.index import open_store
 
-    name = resolve(request.corpus).name
+    target = resolve(request.corpus)
+    target.require_built()
+    name = target.name
     file = None if request.file is None else new_file(request.file, replace=request.replace)
     with open_store(name) as store:
         links = CorpusGraph(store)

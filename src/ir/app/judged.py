@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.app.targets import resolve
-from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.app.context import Context
@@ -29,7 +29,7 @@ class Judged:
     qrels: Mapping[str, Mapping[str, float]]
 
 
-def read_cases(path: str) -> Judged:
+def read_cases(path: str, ctx: Context) -> Judged:
     """The cases of a file of JSON lines, or of a BEIR folder; a broken line is an error that names it."""
     from ir.eval import load_beir, load_cases, to_qrels
 
@@ -39,7 +39,8 @@ def read_cases(path: str) -> Judged:
         cases = data.cases()
         queries = {str(case.metadata["query_id"]): case.query for case in cases if not case.gold_is_none}
         return Judged(str(place), _some(cases, path), queries, {qid: data.qrels[qid] for qid in queries})
-    cases = load_cases(place)
+    with listening(ctx):
+        cases = load_cases(place)
     queries, qrels = to_qrels(_some(cases, path))
     return Judged(str(place), cases, queries, qrels)
 
@@ -50,11 +51,11 @@ def _some(cases: list[DiscoveryCase], path: str) -> list[DiscoveryCase]:
     return cases
 
 
-def read_qrels(path: str) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, str]]:
+def read_qrels(path: str, ctx: Context) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, str]]:
     """Judgements from a TREC or BEIR file, from a file of cases, or from a BEIR folder; and the queries, if known."""
     place = Path(path).expanduser()
     if place.is_dir() or place.suffix == ".jsonl":
-        judged = read_cases(path)
+        judged = read_cases(path, ctx)
         return judged.qrels, judged.queries
     from ir.eval import load_qrels
 
@@ -64,8 +65,7 @@ def read_qrels(path: str) -> tuple[Mapping[str, Mapping[str, float]], Mapping[st
 def built_corpus(word: str, ctx: Context, *, embedder: str | None = None) -> Corpus:
     """The corpus that a user means, which must have been built: an evaluation changes nothing on the way."""
     target = resolve(word)
-    if not target.built:
-        raise CorpusNotBuilt(f"{word!r} has no index yet.", remedy=f"Build it with: ir build {word}")
+    target.require_built()
     return ctx.open(target.name, embedder=embedder)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ir.app.context import Context
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
-from ir.errors import CorpusNotBuilt
 
 if TYPE_CHECKING:
     from ir.eval import CoverageReport
@@ -72,9 +71,6 @@ def report_coverage(request: CoverageRequest, ctx: Context) -> CoverageResponse:
     from ir.index import open_store
 
     target = resolve(request.target)
-    if not target.built:
-        raise CorpusNotBuilt(
-            f"{request.target!r} has no index yet.", remedy=f"Build it with: ir build {request.target}"
-        )
+    target.require_built()
     with open_store(target.name) as store:
         return CoverageResponse(target.name, coverage(target.source(ctx.settings), store))

@@ -64,12 +64,20 @@ def models(request: ModelsRequest, ctx: Context) -> ModelsResponse:
 
     if request.action == "pull":
         pulled = _model(_pulled(request, ctx))
-        if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
-            ctx.note("to run it, install what it needs: pip install 'ir-substrate[onnx]'")
+        extra, engine = _engine(request.name or "")
+        if not all(map(find_spec, (engine, "tokenizers"))):
+            ctx.note(f"to run it, install what it needs: pip install 'ir-substrate[{extra}]'")
         return ModelsResponse("pull", (pulled,))
     if request.action == "rm":
         return ModelsResponse("rm", (_model(remove(str(request.name))),))
     return ModelsResponse("ls", tuple(item for item in _listed() if request.name in (None, item.name)))
+
+
+def _engine(name: str) -> tuple[str, str]:
+    """The extra that runs a model of this name, and the package that it brings."""
+    from ir.models.places import base_and_form
+
+    return ("openvino", "openvino") if base_and_form(name)[1] == "openvino" else ("onnx", "onnxruntime")
 
 
 def _pulled(request: ModelsRequest, ctx: Context) -> Installed:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ir.app.context import Context
 from ir.app.corpora import disk_bytes
 from ir.app.operation import Value, operation
-from ir.app.targets import PATH_PARAMETERS, known_names, on_disk, resolve
+from ir.app.targets import PATH_PARAMETERS, existing_path, on_disk, resolve
 from ir.config import corpus_dir
-from ir.errors import CorpusNotBuilt, InvalidInput, StoreUnwritable
+from ir.errors import CorpusNotBuilt, InvalidInput
 from ir.options import choice
 
 __all__ = ["RegisterRequest", "RegisterResponse", "RemoveRequest", "RemoveResponse", "register", "remove"]
@@ -46,8 +44,8 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
 
     params = dict(request.params)
     if request.path is not None:
-        folder = Path(request.path).expanduser().resolve()
-        if not folder.exists():
+        folder = existing_path(request.path)
+        if folder is None:
             raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
         parameter = PATH_PARAMETERS[choice("kind made from a path", request.kind, PATH_PARAMETERS)]
         params[parameter] = [str(folder)] if parameter == "roots" else str(folder)
@@ -80,8 +78,10 @@ class RemoveResponse(Value):
 @operation("rm", summary="Remove a corpus: its index and its registration")
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     from ir.registry import registered, store_of, unregister
+    from ir.store import LocalStore
 
-    name = request.corpus if request.corpus in known_names() else resolve(request.corpus).name
+    known = request.corpus in registered() or on_disk(request.corpus)
+    name = request.corpus if known else resolve(request.corpus).name
     entered, built = name in registered(), on_disk(name)
     if not entered and not built:
         raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")
@@ -89,24 +89,10 @@ def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     size = disk_bytes(folder) if built else 0
     if not request.dry_run:
         if built:
-            _delete(name, folder)
+            LocalStore(folder, lock_timeout=ctx.settings["lock_timeout_s"]).remove()
         if entered:
             address = store_of(name)
             unregister(name)
             if address is not None:
                 ctx.note(f"what is kept at {address} stays there, for all others who use it")
     return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
-
-
-def _delete(name: str, folder: Path) -> None:
-    """Remove a corpus's folder in one step: out of sight by a rename first, so that no half of it is ever met."""
-    doomed = folder.with_name(f".{folder.name}.removed")
-    try:
-        shutil.rmtree(doomed, ignore_errors=True)
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"The corpus {name!r} in {folder} cannot be removed: {error.strerror or error}.",
-            remedy="Check who may write to that folder.",
-        ) from error

@@ -14,7 +14,7 @@ from ir.app.embedders import embedder_for
 from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
 from ir.app.ways import search_options
-from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.base import SearchHit
@@ -77,6 +77,7 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
 
     if not request.query.strip():
         raise InvalidInput("The query is empty.", remedy="Say what to look for.")
+    _check_options(request, ctx)
     target = resolve(request.target)
     stale, notes = prepare(target, ctx, embedder=request.embedder, refresh=request.refresh)
     corpus = ctx.open(target.name, embedder=request.embedder)
@@ -97,15 +98,32 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     return SearchResponse(request.query, target.name, found, stale, tuple(notes), words, hits.meta)
 
 
+def _check_options(request: SearchRequest, ctx: Context) -> None:
+    """Find a wrong option before a folder is indexed for the sake of it."""
+    from ir.options import SearchOptions
+
+    SearchOptions.of(
+        k=ctx.settings["k"] if request.k is None else request.k,
+        mode=request.mode or ctx.settings["mode"],
+        fusion=request.fusion or ctx.settings["fusion"],
+        filter=request.filter,
+        surfaces=request.surfaces or None,
+    )
+    if request.rerank is not None:
+        from ir.rerank import resolve_reranker
+
+        resolve_reranker(request.rerank)
+
+
 def prepare(
     target: Target, ctx: Context, *, embedder: str | None, refresh: bool | None
 ) -> tuple[bool | None, list[str]]:
     """See to it that there is an index, as fresh as is cheap; whether it is stale, and what to tell about that."""
+    from ir.index import not_built
+
     if not target.built:
         if target.path is None:
-            raise CorpusNotBuilt(
-                f"The corpus {target.name!r} has no index yet.", remedy=f"Build it with: ir build {target.name}"
-            )
+            raise not_built(target.name)
         _refuse_whole_home(target.path)
         ctx.note(f"indexing {target.path} as {target.name!r}")
         built = build_target(target, target.source(ctx.settings), embedder_for(target, embedder, ctx), ctx)

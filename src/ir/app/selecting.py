@@ -48,7 +48,7 @@ class EvalSelectResponse(Value):
 def evaluate_select(request: EvalSelectRequest, ctx: Context) -> EvalSelectResponse:
     from ir.eval import evaluate_selection
 
-    judged = read_cases(request.cases)
+    judged = read_cases(request.cases, ctx)
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
     report = evaluate_selection(
         corpus,
@@ -90,7 +90,7 @@ def sweep_select(request: SweepSelectRequest, ctx: Context) -> SweepSelectRespon
     from ir.eval import Section, plot_frontier, save_html_report, sweep_selector
 
     page = None if request.html is None else new_file(request.html)
-    judged = read_cases(request.cases)
+    judged = read_cases(request.cases, ctx)
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
     grids: dict[str, Any] = {"max_k_grid": request.max_k, "rel_grid": request.rel, "min_score_grid": request.min_score}
     sweep = sweep_selector(

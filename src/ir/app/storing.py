@@ -101,11 +101,14 @@ def _source(word: str, ctx: Context) -> CorpusStore:
 
     if scheme_of(word) is not None or (Path(word).expanduser() / "corpus.db").is_file():
         return CorpusStore.open(word)
-    return ctx.store(resolve(word).name)
+    target = resolve(word)
+    target.require_built()
+    return ctx.store(target.name)
 
 
 def _target(word: str, ctx: Context) -> CorpusStore:
     """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
+    from ir.registry import check_name
     from ir.store import CorpusStore
     from ir.store.opening import scheme_of
 
@@ -113,4 +116,4 @@ def _target(word: str, ctx: Context) -> CorpusStore:
         return CorpusStore.open(word)
     if word.startswith((".", "~")) or os.sep in word:
         return CorpusStore.open(str(Path(word).expanduser()))
-    return ctx.store(word)
+    return ctx.store(check_name(word))

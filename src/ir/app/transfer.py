@@ -42,6 +42,7 @@ def export(request: ExportRequest, ctx: Context) -> ExportResponse:
         raise InvalidInput(f"{file} is a folder.", remedy=f"Name a file, for instance: {file / target.name}.ir")
     if file.exists() and not request.replace:
         raise InvalidInput(f"{file} exists already.", remedy="Choose another name, or replace it with --force.")
+    target.require_built()
     with open_store(target.name) as store:
         done = export_corpus(store, file, progress=ctx.progress)
     return ExportResponse(target.name, str(file), file.stat().st_size, done.records, done.artifacts)
@@ -67,9 +68,10 @@ class ImportResponse(Value):
 @operation("import", summary="Take in a corpus from a portable file")
 def import_corpus(request: ImportRequest, ctx: Context) -> ImportResponse:
     from ir.portable import import_corpus as fill
+    from ir.registry import check_name
 
     file = Path(request.file).expanduser()
-    name = request.name or _name_in(file)
+    name = check_name(_name_in(file) if request.name is None else request.name)
     if is_built(name) and not request.replace:
         raise InvalidInput(
             f"There is a corpus named {name!r} already.",

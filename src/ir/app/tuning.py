@@ -63,7 +63,7 @@ def tune(request: TuneRequest, ctx: Context) -> TuneResponse:
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
     if request.forget:
         return _forget(corpus)
-    judged = read_cases(str(request.cases))
+    judged = read_cases(str(request.cases), ctx)
     drifted = validate_cases(corpus, judged.cases)
     if drifted:
         lost = next(iter(drifted.values()))[0]

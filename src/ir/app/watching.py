@@ -41,11 +41,13 @@ class WatchResponse(Value):
 @operation("watch", summary="Keep a corpus up to date while its folder changes")
 def watch(request: WatchRequest, ctx: Context) -> WatchResponse:
     from ir.index import watch as watch_source
+    from ir.index.builder import prunes
 
     target = resolve(request.target)
     source = target.source(ctx.settings)
     embedder = embedder_for(target, request.embedder, ctx)
-    ctx.note(_sentence(build_target(target, source, embedder, ctx)))
+    store = ctx.store(target.name)
+    ctx.note(_sentence(build_target(target, source, embedder, ctx, prune=prunes(store))))
     stop = threading.Event()
     updates: list[BuildResponse] = []
 
@@ -60,7 +62,7 @@ def watch(request: WatchRequest, ctx: Context) -> WatchResponse:
 
     with suppress(KeyboardInterrupt):
         ctx.note("watching for changes; Ctrl-C ends it")
-        watch_source(source, on_change=heard, stop=stop, embedder=embedder, poll=request.poll)
+        watch_source(source, store, on_change=heard, stop=stop, embedder=embedder, poll=request.poll)
     return WatchResponse(target.name, len(updates), sum(update.changes for update in updates))
 
 

@@ -77,7 +77,7 @@ def show_build(response: BuildResponse, output: Output) -> None:
 
     for word in ("added", "changed", "removed") if response.ids else ():
         for artifact_id in (response.ids or {})[word]:
-            output.line(f"{word}\t{artifact_id}")
+            output.row(word, artifact_id)
     parts = [(response.added, "added"), (response.changed, "changed"), (response.removed, "removed")]
     told = [f"{number:,} {word}" for number, word in parts if number] or ["nothing changed"]
     told.append(f"{response.unchanged:,} unchanged")
@@ -94,7 +94,7 @@ def _show_problems(response: BuildResponse, output: Output) -> None:
     problems = [("skipped", item) for item in response.skipped] + [("failed", item) for item in response.failed]
     listed = problems if response.dry_run else problems[:LISTED_PROBLEMS]
     for word, item in listed:
-        output.line(f"{word}\t{item['id']}\t{item['reason']}")
+        output.row(word, item["id"], item["reason"])
     if len(listed) < len(problems):
         output.line(f"… and {len(problems) - len(listed)} more; --dry-run lists them all")
 

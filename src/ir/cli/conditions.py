@@ -29,7 +29,11 @@ def read_filter(document: str | None, conditions: Sequence[str] = ()) -> dict[st
 def _document(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except json.JSONDecodeError as error:
+    except RecursionError:
+        raise FilterError(
+            "--filter is nested too deeply to be read.", remedy="Put conditions side by side in one $and."
+        ) from None
+    except ValueError as error:
         raise FilterError(
             f"--filter is not valid JSON: {error}.", remedy="""Write it like: --filter '{"year": {"$gte": 2024}}'"""
         ) from error
@@ -53,6 +57,6 @@ def _value(word: str) -> Any:
     """Numbers, true, false, null and quoted text as in JSON; anything else is text."""
     try:
         value = json.loads(word)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return word
     return value if value is None or isinstance(value, (str, bool, int, float)) else word

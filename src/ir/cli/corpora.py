@@ -93,7 +93,7 @@ def _ask(preview: RemoveResponse) -> None:
     """Ask a person; a script has to say --yes."""
     from ir.cli.output import size
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInput(f"Removing {preview.corpus!r} needs --yes where nobody can be asked.")
     if not typer.confirm(f"Remove the corpus {preview.corpus!r} ({size(preview.bytes)})?", err=True):
         print("ir: nothing was changed", file=sys.stderr)
@@ -108,7 +108,7 @@ def _parameters(pairs: list[str]) -> dict[str, Any]:
             raise InvalidInput(f"--param {pair!r} must be KEY=VALUE.")
         try:
             found[key] = json.loads(word)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             found[key] = word
     return found
 

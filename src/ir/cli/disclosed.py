@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ir.cli.places import link_to, place_of
+from ir.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
     from ir.app.discovering import DiscoverResponse
@@ -40,18 +42,15 @@ def show(response: DiscoverResponse, output: Output) -> None:
             _print_plain(shown, several=several)
     for line in _verdict(response):
         dim = output.pretty and sys.stderr.isatty()
-        print(f"\x1b[2mir: {line}\x1b[0m" if dim else f"ir: {line}", file=sys.stderr)
+        said = visible(f"ir: {line}")
+        print(f"\x1b[2m{said}\x1b[0m" if dim else said, file=sys.stderr)
 
 
 def _place(shown: Disclosure, *, several: bool) -> str:
     """Where it can be opened, or its id; with the corpus in front where there are several."""
-    place = shown.artifact_id
-    if shown.pointer:
-        path = Path(shown.pointer)
-        inside = path.is_absolute() and path.is_relative_to(Path.cwd())
-        place = str(path.relative_to(Path.cwd()) if inside else path)
-        line = shown.metadata.get("line_start")
-        place += f":{line}" if isinstance(line, int) else ""
+    place = place_of(
+        shown.artifact_id, shown.pointer or None, shown.metadata.get("line_start"), shown.metadata.get("page")
+    )
     return f"{shown.source}  {place}" if several and shown.source else place
 
 
@@ -78,11 +77,11 @@ def _print_plain(shown: Disclosure, *, several: bool) -> None:
     if len(text) > PLAIN_WIDTH:
         text = text[: PLAIN_WIDTH - 1].rstrip() + "…"
     place = _place(shown, several=several).replace("  ", "\t", 1)
-    print(f"{place}: {_score(shown):.3f} {text}")
+    print(visible(f"{place}: {_score(shown):.3f} {text}"))
     for what, revealed in _revealed(shown):
-        print(f"--- {what} of {shown.artifact_id}\n{revealed}\n---")
+        print(visible(f"--- {what} of {one_line(shown.artifact_id)}\n{revealed}\n---"))
     for remark in _remarks(shown):
-        print(f"    {remark}")
+        print(f"    {one_line(remark)}")
 
 
 def _print_pretty(number: int, shown: Disclosure, output: Output, *, several: bool) -> None:
@@ -91,21 +90,21 @@ def _print_pretty(number: int, shown: Disclosure, output: Output, *, several: bo
 
     from ir.base import heading_of
 
-    link = f" link {Path(shown.pointer).as_uri()}" if shown.pointer and Path(shown.pointer).is_absolute() else ""
-    head = Text.assemble((f"{number:>2}  ", "dim"), (_place(shown, several=several), f"bold cyan{link}"))
+    linked = f"bold cyan{link_to(shown.pointer)}"
+    head = Text.assemble((f"{number:>2}  ", "dim"), (_place(shown, several=several), linked))
     head.append(f"  {_score(shown):.3f}", style="dim")
     heading = heading_of(shown.metadata) or (shown.name if shown.name != shown.artifact_id else "")
     if heading:
-        head.append(f"  {heading}", style="green")
+        head.append(f"  {one_line(heading)}", style="green")
     output.console.print(head)
     summary = [line for line in shown.summary.splitlines() if line.strip()][:SUMMARY_LINES]
     texts = _revealed(shown)
     for what, text in texts or [("", "\n".join(summary))]:
         if len(texts) > 1:
             output.console.print(Padding(Text(what, style="bold"), (0, 0, 0, 4)))
-        output.console.print(Padding(Text(text.strip()), (0, 0, 0, 4)))
+        output.console.print(Padding(Text(visible(text.strip())), (0, 0, 0, 4)))
     for remark in _remarks(shown):
-        output.console.print(Padding(Text(remark, style="dim"), (0, 0, 0, 4)))
+        output.console.print(Padding(Text(one_line(remark), style="dim"), (0, 0, 0, 4)))
     output.console.print()
 
 

@@ -226,7 +226,7 @@ def show_written(response: EvalGenResponse, output: Output) -> None:
         if number == LISTED_SKIPS:
             output.line(f"… and {len(response.skipped) - number} more; --json lists them all")
             break
-        output.line(f"no case for\t{artifact_id}\t{reason}")
+        output.row("no case for", artifact_id, reason)
 
 
 def show_comparison(response: CompareResponse, output: Output) -> None:

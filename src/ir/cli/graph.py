@@ -65,14 +65,14 @@ def show_dot(response: GraphResponse, output: Output) -> None:
     from ir.app.graphing import to_dot
 
     if not _written(response, output):
-        print(to_dot(response))
+        output.line(to_dot(response))
 
 
 def show_json(response: GraphResponse, output: Output) -> None:
-    import json
+    from ir.cli.streams import json_text
 
     if not _written(response, output):
-        print(json.dumps(response.to_dict(), ensure_ascii=False, indent=2))
+        print(json_text(response.to_dict()))
 
 
 def _written(response: GraphResponse, output: Output) -> bool:

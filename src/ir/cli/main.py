@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
 
+from ir.cli.streams import is_writable, json_text, prepare, say, settled
 from ir.errors import IrError
 
 __all__ = ["COMMANDS", "make_app", "run"]
@@ -99,21 +102,21 @@ def make_app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Never a traceback, unless ``IR_DEBUG`` is set."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if not prepare():
+        return EXIT_ENVIRONMENT
     try:
         code = _dispatch(args)
-        sys.stdout.flush()
-        return code
     except BrokenPipeError:
-        # The reader went away (`ir search … | head`). Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = 0
     except (KeyboardInterrupt, typer.Abort):
-        print("\nir: interrupted, nothing was changed", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        say("interrupted, nothing was changed", begin="\n")
+        code = EXIT_INTERRUPTED
     except Exception as error:
         if os.environ.get("IR_DEBUG"):
             raise
-        return _report(error, as_json="--json" in args)
+        # What failed may be printing the result; an error printed in the same way would fail again.
+        code = _report(error, as_json="--json" in args and is_writable())
+    return settled(code)
 
 
 def _dispatch(args: list[str]) -> int:
@@ -146,13 +149,11 @@ def _call_quickly(app: typer.Typer, args: list[str]) -> int | None:
 def _report(error: Exception, *, as_json: bool) -> int:
     problem, code = _describe(error)
     if as_json:
-        import json
-
-        print(json.dumps({"error": problem}, ensure_ascii=False, indent=2))
-    else:
-        print(f"ir: {problem['message']}", file=sys.stderr)
-        if problem["remedy"]:
-            print(f"    {problem['remedy']}", file=sys.stderr)
+        with suppress(OSError):
+            print(json_text({"error": problem}))
+            return code
+    if is_writable():  # otherwise that is what will be said
+        say(problem["message"], problem["remedy"])
     return code
 
 
@@ -163,7 +164,22 @@ def _describe(error: Exception) -> tuple[dict[str, str], int]:
         ctx = getattr(error, "ctx", None)
         path = ctx.command_path if ctx else "ir"
         return {"type": "Usage", "message": error.format_message(), "remedy": f"See: {path} --help"}, EXIT_USAGE
+    if isinstance(error, FileNotFoundError) and error.filename is None and _nowhere():
+        return {
+            "type": "NoFolder",
+            "message": "The current folder does not exist any more.",
+            "remedy": "Go to one that does: cd ~",
+        }, EXIT_ENVIRONMENT
     if isinstance(error, OSError):
         return {"type": type(error).__name__, "message": str(error), "remedy": ""}, EXIT_ENVIRONMENT
     message = f"Unexpected {type(error).__name__}: {error}"
     return {"type": "Unexpected", "message": message, "remedy": "IR_DEBUG=1 shows where."}, EXIT_ENVIRONMENT
+
+
+def _nowhere() -> bool:
+    """Whether the current folder was removed since this shell, or whatever started us, went there."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -79,6 +79,6 @@ def show_coverage(response: CoverageResponse, output: Output) -> None:
     listed = [(name, item, "") for name in ("missing", "stale", "orphaned") for item in getattr(report, name)]
     listed += [("skipped", item, reason) for item, reason in report.skipped.items()]
     for name, item, reason in listed[:LISTED]:
-        output.line("\t".join(part for part in (name, item, reason) if part))
+        output.row(*(part for part in (name, item, reason) if part))
     if len(listed) > LISTED:
         output.line(f"… and {len(listed) - LISTED:,} more; --json lists them all")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ir.cli.streams import json_text
+from ir.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,20 +37,25 @@ class Output:
     def json(self, value: Value) -> bool:
         """Print ``value`` if JSON is wanted, and say whether it was."""
         if self.as_json:
-            print(json.dumps(value.to_dict(), ensure_ascii=False, indent=2))
+            print(json_text(value.to_dict()))
         return self.as_json
 
     def line(self, text: str = "", *, style: str | None = None) -> None:
+        text = visible(text)
         if self.pretty:
             self.console.print(text, style=style, markup=False, soft_wrap=True)
         else:
             print(text)
 
+    def row(self, *cells: object) -> None:
+        """Some values side by side, of which none can break the line."""
+        self.line("\t".join(one_line(str(cell)) for cell in cells))
+
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> None:
         """A table; in a pipe, a header and tab-separated rows."""
         if not self.pretty:
             for row in (columns, *rows):
-                print("\t".join(str(cell) for cell in row))
+                self.row(*row)
             return
         from rich import box
         from rich.table import Table
@@ -57,17 +64,18 @@ class Output:
         for column in columns:
             table.add_column(column, justify="right" if column in right else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(str(cell) for cell in row))
+            table.add_row(*(one_line(str(cell)) for cell in row))
         self.console.print(table, markup=False)
 
     def pairs(self, values: Mapping[str, Any]) -> None:
         """Names and values, one to a line."""
         width = max(map(len, values), default=0)
-        for name, value in values.items():
+        for name, held in values.items():
+            value = one_line(str(held))
             if self.pretty:
                 from rich.text import Text
 
-                self.console.print(Text.assemble((f"{name:<{width}}  ", "bold"), str(value)), soft_wrap=True)
+                self.console.print(Text.assemble((f"{name:<{width}}  ", "bold"), value), soft_wrap=True)
             else:
                 print(f"{name}\t{value}")
 

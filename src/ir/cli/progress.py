@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from ir.cli.visible import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
@@ -35,6 +37,7 @@ class Reporter:
 
     def note(self, sentence: str) -> None:
         """Tell the user something that is not part of the result."""
+        sentence = visible(sentence)
         if self._bars is not None:
             self._bars.console.print(f"ir: {sentence}", markup=False, highlight=False, style="dim")
         else:

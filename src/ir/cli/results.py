@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ir.cli.places import link_to, place_of
+from ir.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["location", "show"]
 
 PLAIN_WIDTH = 140
+#: How much of a long line is shown before its first match.
+PLAIN_LEAD = 50
 MAX_LINES = 4
 
 
@@ -29,31 +33,38 @@ def show(response: SearchResponse, output: Output) -> None:
         else:
             print(_plain(found, response.words))
     for note in response.notes:
-        print(f"ir: {note}", file=sys.stderr)
+        print(visible(f"ir: {note}"), file=sys.stderr)
     if not response.found:
         print(f"ir: nothing in {response.corpus!r} matches", file=sys.stderr)
 
 
 def location(found: Found) -> str:
-    """``file:line`` as a terminal or an editor opens it, relative to the current folder where it lies inside."""
-    place = found.citation
-    if place.path is None:
-        return found.hit.artifact_id
-    path = Path(place.path)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
-    if place.line is not None:
-        return f"{path}:{place.line}"
-    return f"{path} (page {place.page})" if place.page is not None else str(path)
+    """Where the hit can be opened."""
+    return place_of(found.hit.artifact_id, found.citation.path, found.citation.line, found.citation.page)
 
 
 def _plain(found: Found, words: Mapping[str, str]) -> str:
-    text = " ".join(found.citation.excerpt[found.citation.focus :].split())
-    if len(text) > PLAIN_WIDTH:
-        text = text[: PLAIN_WIDTH - 1].rstrip() + "…"
-    lines = [f"{location(found)}: {found.hit.score:.3f} {text}"]
+    lines = [f"{location(found)}: {found.hit.score:.3f} {_cut(found.citation)}"]
     lines += [f"    {reason}" for reason in _reasons(found, words)]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
+
+
+def _cut(place: Citation) -> str:
+    """One line of the excerpt, from the line that is cited on; from nearer to its first match if that is far off."""
+    begin = place.focus
+    first = next((mark for mark in place.marks if mark[0] >= begin), None)
+    cut = ""
+    if first is not None and len(_flat(place.excerpt[begin : first[1]])) >= PLAIN_WIDTH:
+        begin = max(begin, first[0] - PLAIN_LEAD)
+        # From the next word on, unless that is the match itself.
+        begin += place.excerpt[begin : first[0]].find(" ") + 1
+        cut = "…"
+    text = cut + _flat(place.excerpt[begin:])
+    return text[: PLAIN_WIDTH - 1].rstrip() + "…" if len(text) > PLAIN_WIDTH else text
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _pretty(found: Found, words: Mapping[str, str]) -> RenderableType:
@@ -62,13 +73,13 @@ def _pretty(found: Found, words: Mapping[str, str]) -> RenderableType:
     from rich.text import Text
 
     place = found.citation
-    link = f" link {Path(place.path).as_uri()}" if place.path and Path(place.path).is_absolute() else ""
-    head = Text.assemble((f"{found.rank:>2}  ", "dim"), (location(found), f"bold cyan{link}"), overflow="fold")
+    linked = f"bold cyan{link_to(place.path)}"
+    head = Text.assemble((f"{found.rank:>2}  ", "dim"), (location(found), linked), overflow="fold")
     head.append(f"  {found.hit.score:.3f}", style="dim")
     heading = _heading(found)
     if heading:
-        head.append(f"  {heading}", style="green")
-    reasons = Text("\n".join(_reasons(found, words)), style="dim")
+        head.append(f"  {one_line(heading)}", style="green")
+    reasons = Text(visible("\n".join(_reasons(found, words))), style="dim")
     parts = [Padding(text, (0, 0, 0, 4)) for text in (_excerpt(place), reasons) if text.plain]
     return Group(head, *parts, Text())
 
@@ -77,7 +88,7 @@ def _excerpt(place: Citation) -> Text:
     """A few lines of the excerpt, from just above the one that is cited on, with the matches marked."""
     from rich.text import Text
 
-    body = Text(place.excerpt)
+    body = Text(visible(place.excerpt))
     for start, end in place.marks:
         body.stylize("bold yellow", start, end)
     lines = [line for line in body.split("\n") if line.plain.strip()]

@@ -94,9 +94,8 @@ def _target_and_query(words: list[str]) -> tuple[str, str]:
 
 def check_is_query(word: str, command: str) -> None:
     """A single word that names a corpus or a folder is no query: its author forgot to say what for."""
-    from pathlib import Path
+    from ir.app.targets import existing_path, is_listed
 
-    from ir.app.targets import known_names
-
-    if word in known_names() or (word.strip() and Path(word).expanduser().is_dir()):
+    place = existing_path(word) if word.strip() else None
+    if is_listed(word) or (place is not None and place.is_dir()):
         raise InvalidInput(f"{word!r} is where to search; say also what for: ir {command} {word} QUERY")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ir.cli.arguments import SYSTEM, Command, Json
+from ir.cli.visible import visible
 
 if TYPE_CHECKING:
     from ir.app.doctor import DoctorResponse
@@ -69,11 +70,11 @@ def show_checks(response: DoctorResponse, output: Output) -> None:
             from rich.text import Text
 
             line = Text.assemble(
-                (f"{mark:<8}", STYLES[check.status]), (f"{check.name:<{width}}  ", "bold"), check.detail
+                (f"{mark:<8}", STYLES[check.status]), (f"{check.name:<{width}}  ", "bold"), visible(check.detail)
             )
             output.console.print(line, soft_wrap=True)
         else:
-            print(f"{mark}\t{check.name}\t{check.detail}")
+            output.line(f"{mark}\t{check.name}\t{check.detail}")
         if check.remedy:
             output.line(f"        {check.remedy}", style="dim")
 

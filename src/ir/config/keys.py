@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -14,12 +15,17 @@ __all__ = ["KEYS", "Key", "key_named"]
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
+#: ``openai:MODEL`` names a server; ``C:\\models`` is a folder.
+_SCHEME = re.compile(r"\s*[\w+.-]{2,}:")
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True)
 class Key:
-    """One setting. ``project=False``: not from a project's file, which a stranger may have written."""
+    """One setting. ``project=False``: not from a project's file, which a stranger may have written.
+
+    ``servers``: it may name one that text is sent to; from a project's file it may not.
+    """
 
     name: str
     type: type
@@ -29,6 +35,7 @@ class Key:
     low: float | None = None
     high: float | None = None
     project: bool = True
+    servers: bool = False
 
     @property
     def variable(self) -> str:
@@ -46,6 +53,11 @@ class Key:
         if self.high is not None:
             words += f"{' and' if self.low is not None else ''} at most {self.high:g}"
         return words
+
+    def safe_from_project(self, value: object) -> bool:
+        """Whether a project's file may set it so: whatever it says, text and keys stay where they are."""
+        # Loaders of a user's own may know further schemes, so all of them are taken for servers.
+        return self.project and not (self.servers and isinstance(value, str) and _SCHEME.match(value))
 
     def check(self, value: object, where: str) -> Any:
         """``value``, if it is allowed; ``where`` says in the error who set it."""
@@ -82,7 +94,13 @@ class Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("embedder", str, "default", "The model that turns text into vectors: 'default', 'light' or a model name."),
+    Key(
+        "embedder",
+        str,
+        "default",
+        "The model that turns text into vectors: 'default', 'light' or a model name.",
+        servers=True,
+    ),
     Key("mode", str, "hybrid", "How commands search unless told otherwise.", choices=MODES),
     Key("fusion", str, DFLT_FUSION, "How the two channels of a hybrid search are combined.", choices=FUSIONS),
     Key("k", int, 10, "How many results a search shows.", low=1, high=10_000),

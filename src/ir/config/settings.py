@@ -141,9 +141,10 @@ def _from_file(path: Path, *, project: bool) -> dict[str, Effective]:
     layer = {}
     for name, value in _flat(_table_of(path)).items():
         key = key_named(name, str(path))
-        if project and not key.project:
+        if project and not key.safe_from_project(value):
+            so = f" to {value!r}" if key.project else ""
             raise InvalidInput(
-                f"{path}: {name} cannot be set by a project, since it decides where text and keys are sent.",
+                f"{path}: {name} cannot be set{so} by a project, since it decides where text and keys are sent.",
                 remedy=f"Set it for yourself: ir config set {name} VALUE, or {key.variable}=VALUE.",
             )
         layer[name] = Effective(name, key.check(value, str(path)), str(path))

@@ -41,8 +41,8 @@ class CallableEmbedder:
         given = list(texts)
         if not given:
             return np.zeros((0, self.dim), np.float32)
-        options = {"input_type": input_type} if self._takes_input_type else {}
-        rows = self._checked(self._function(given, **options), len(given))
+        made = self._function(given, input_type=input_type) if self._takes_input_type else self._function(given)
+        rows = self._checked(made, len(given))
         self._dim = rows.shape[1]
         return rows
 
@@ -67,29 +67,33 @@ class CallableEmbedder:
             self._fingerprint = f"custom-{rows.shape[1]}-{digest}"
         return self._fingerprint
 
+    @property
+    def _who(self) -> str:
+        return f"The embedder {self.id!r}"
+
     def _checked(self, returned: Any, count: int) -> NDArray[np.float32]:
-        who = f"The embedder {self.id!r}"
         try:
             rows = np.asarray(returned, dtype=np.float32)
         except (TypeError, ValueError) as error:
             kind = type(returned).__name__
-            message = f"{who} returned a {kind} that is not a table of numbers ({error})."
+            message = f"{self._who} returned a {kind} that is not a table of numbers ({error})."
             raise EmbedderError(message, remedy="It must return one row of numbers for each text.") from error
         if rows.ndim != 2 or rows.shape[0] != count or rows.shape[1] == 0:
             raise EmbedderError(
-                f"{who} returned an array of shape {rows.shape} for {count} texts.",
+                f"{self._who} returned an array of shape {rows.shape} for {count} texts.",
                 remedy=f"It must return one row of numbers for each text: shape ({count}, dimension).",
             )
         if self._dim is not None and rows.shape[1] != self._dim:
             raise EmbedderError(
-                f"{who} returned vectors of {rows.shape[1]} numbers, and of {self._dim} before.",
+                f"{self._who} returned vectors of {rows.shape[1]} numbers, and of {self._dim} before.",
                 remedy="All vectors of an embedder must have one length.",
             )
         if not isfinite(np.vdot(rows, rows)):  # one number tells; where it is too large itself, look at each
             bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
             if len(bad):
                 raise EmbedderError(
-                    f"{who} returned NaN or infinity for {len(bad)} of {count} texts, first for text number {bad[0]}.",
+                    f"{self._who} returned NaN or infinity for {len(bad)} of {count} texts, "
+                    f"first for text number {bad[0]}.",
                     remedy="Its vectors must be finite.",
                 )
         return rows

@@ -41,9 +41,14 @@ _ALIASES = {
     "hashing": LIGHT,
     "wordllama": STATIC,
 }
-_KNOWN = (LIGHT, DEFAULT_MODEL, "minilm-int8", STATIC)
+_OPENVINO = f"{DEFAULT_MODEL}-openvino"
+_KNOWN = (LIGHT, DEFAULT_MODEL, f"{DEFAULT_MODEL}-int8", _OPENVINO, STATIC)
 #: What must be installed for a model to run.
-_PACKAGES = {DEFAULT_MODEL: ("onnxruntime", "tokenizers"), STATIC: ("tokenizers",)}
+_PACKAGES = {
+    DEFAULT_MODEL: ("onnxruntime", "tokenizers"),
+    _OPENVINO: ("openvino", "tokenizers"),
+    STATIC: ("tokenizers",),
+}
 _REMOTE = "ir.embed.remote:load"
 _loaders: list[str | Loader] = [_REMOTE, "ir.embed.static:load", "ir.embed.onnx:load"]
 
@@ -66,17 +71,20 @@ def register_loader(loader: str | Loader) -> None:
 
 
 def model_dir(name: str) -> Path:
-    """The folder for the files of a model; its int8 form is made of the same files."""
+    """The folder for the files of a model; its other forms are made of the same files."""
     return places.model_dir(canonical_name(name))
 
 
 def is_installed(name: str) -> bool:
     """Whether the folder of a model holds weights and a tokenizer."""
-    return places.is_complete(model_dir(name))
+    return places.is_complete(model_dir(places.base_and_form(canonical_name(name))[0]))
 
 
 def best_available() -> str:
-    """The best embedder that works here and now without fetching anything: ``minilm``, ``static`` or ``light``."""
+    """The best embedder that works here and now without fetching anything: ``minilm``, ``static`` or ``light``.
+
+    ``minilm-openvino`` stands in for ``minilm`` where OpenVINO is installed and onnxruntime is not.
+    """
     for name, packages in _PACKAGES.items():
         if is_installed(name) and all(find_spec(package) for package in packages):
             return name

@@ -1,4 +1,4 @@
-"""Sentence encoders on onnxruntime: MiniLM, and any folder in the layout of sentence-transformers."""
+"""Sentence encoders on onnxruntime or OpenVINO: MiniLM, and any folder in the layout of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from ir.embed.models import DEFAULT_MODEL, unavailable
 from ir.errors import EmbedderError
 from ir.models.encoder import open_encoder
-from ir.models.places import find_folder
+from ir.models.places import base_and_form, find_folder
 from ir.models.weights import as_float32, read_tensors
 
 __all__ = ["OnnxEmbedder", "load"]
 
 Vectors = NDArray[np.float32]
 
-#: Part of every fingerprint: changes when this code computes other vectors from the same files.
-_VERSION, _INT8_VERSION = 1, 2
-_INT8 = "-int8"
+#: Part of every fingerprint, by form: changes when this code computes other vectors from the same files.
+_VERSIONS = {"": 1, "int8": 2, "openvino": 1}
 #: So many texts are tokenised at once; the tokens of a hundred thousand would take gigabytes.
 _SLAB = 2048
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"Identity": lambda rows: rows, "Tanh": np.tanh}
@@ -33,14 +32,15 @@ class OnnxEmbedder:
 
     cacheable = True
 
-    def __init__(self, path: Path, name: str, *, int8: bool = False) -> None:
+    def __init__(self, path: Path, name: str, *, form: str = "") -> None:
         self.id = name
-        self.encoder = open_encoder(path, int8=int8)
+        self.encoder = open_encoder(path, form=form)
         folder = self.folder = self.encoder.folder
         self.max_tokens = folder.max_tokens
         self._dense = [_Dense(path) for path in folder.dense]
         self.dim = int(self._rows(["size"], "document").shape[1])
-        self.fingerprint = f"{name}-{self.dim}-v{_INT8_VERSION if int8 else _VERSION}-{folder.digest()}"
+        parts = (name, str(self.dim), f"v{_VERSIONS[form]}", self.encoder.precision, folder.digest())
+        self.fingerprint = "-".join(filter(None, parts))
 
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
         out = np.zeros((len(texts), self.dim), np.float32)
@@ -108,14 +108,13 @@ class _Dense:
 
 def load(name: str) -> OnnxEmbedder | None:
     """The embedder of a model that was pulled, or of a folder; ``None`` for a name of another kind."""
-    whole = name if name != f"{DEFAULT_MODEL}{_INT8}" and find_folder(name) else ""  # a model may itself be called so
-    base = whole or name.removesuffix(_INT8)
+    base, form = base_and_form(name)
     path = find_folder(base)
     if path is None:
         if base == DEFAULT_MODEL or "/" in base:
             raise unavailable(name)
         return None
-    return _opened(str(path), _identity(base, path), name != base)
+    return _opened(str(path), _identity(base, path), form)
 
 
 def _identity(base: str, path: Path) -> str:
@@ -124,6 +123,6 @@ def _identity(base: str, path: Path) -> str:
 
 
 @lru_cache(maxsize=2)
-def _opened(path: str, name: str, int8: bool) -> OnnxEmbedder:
+def _opened(path: str, name: str, form: str) -> OnnxEmbedder:
     """One for the whole process: a model takes long to load and a lot of memory."""
-    return OnnxEmbedder(Path(path), f"{name}{_INT8}" if int8 else name, int8=int8)
+    return OnnxEmbedder(Path(path), f"{name}-{form}" if form else name, form=form)

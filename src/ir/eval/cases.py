@@ -15,6 +15,8 @@ from ir.eval.files import read_jsonl, write_lines
 __all__ = ["DiscoveryCase", "case_id", "load_cases", "load_meta", "save_cases", "to_qrels"]
 
 META = "__meta__"
+#: What a line may say about a case.
+_KEYS = frozenset({"query", "gold", "corpus", "source_id", "metadata"})
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,12 @@ def save_cases(cases: Iterable[DiscoveryCase], path: str | Path, *, meta: Mappin
 
 
 def load_cases(path: str | Path) -> list[DiscoveryCase]:
-    """Read cases from JSON lines. A broken line is an error that names the file and the line."""
+    """Read cases from JSON lines. A broken line is an error that names the file and the line.
+
+    A line with other keys instead of ``gold`` is a case without an answer like any other, but warned about.
+    """
     cases = []
+    instead: list[list[str]] = []
     for where, data in read_jsonl(path):
         if META in data:
             continue
@@ -102,7 +108,21 @@ def load_cases(path: str | Path) -> list[DiscoveryCase]:
             cases.append(DiscoveryCase.from_dict(data))
         except InvalidInput as error:
             raise InvalidInput(f"{where}: {error.message}", remedy="Correct or remove the line.") from None
+        if "gold" not in data and not data.keys() <= _KEYS:
+            instead.append(sorted(data.keys() - _KEYS))
+    if instead:
+        found = ", ".join(dict.fromkeys(repr(key) for keys in instead for key in keys))
+        _warn(
+            f"{len(instead)} of {len(cases)} cases in {path} have no 'gold' but {found}, and count as cases without an "
+            f"""answer. The right ids stand under "gold": {{"query": "…", "gold": ["ID"]}}."""
+        )
     return cases
+
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def load_meta(path: str | Path) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ir.base import storable
 from ir.eval.tables import plain_table
+from ir.index.scan import unread_in
 
 __all__ = ["CoverageReport", "coverage"]
 
@@ -76,7 +78,7 @@ def coverage(source: Any, store: Any) -> CoverageReport:
     scope = source.scope
     ids = [str(artifact) for artifact in scope]
     for artifact in ids:
-        entry = ledger.get(artifact)
+        entry = ledger.get(storable(artifact))
         if entry is None:
             groups["missing"].append(artifact)
             continue
@@ -93,11 +95,13 @@ def coverage(source: Any, store: Any) -> CoverageReport:
     for item in report() if callable(report) else ():
         skipped.setdefault(str(item.id), str(item.reason))
     missing = [artifact for artifact in groups["missing"] if artifact not in skipped]
+    unread = unread_in(scope)
+    orphaned = [artifact for artifact in set(ledger) - set(map(storable, ids)) if not unread(artifact)]
     return CoverageReport(
         indexed=tuple(sorted(groups["indexed"])),
         missing=tuple(sorted(missing)),
         stale=tuple(sorted(groups["stale"])),
-        orphaned=tuple(sorted(set(ledger) - set(ids))),
+        orphaned=tuple(sorted(orphaned)),
         skipped=skipped,
     )
 

@@ -34,6 +34,10 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise InvalidInput(
                 f"{place}: not valid JSON: {error.msg} at column {error.colno}.", remedy="Correct or remove the line."
             ) from None
+        except (ValueError, RecursionError) as error:  # a number too long, or brackets in brackets without end
+            raise InvalidInput(
+                f"{place}: this JSON cannot be read: {error}.", remedy="Correct or remove the line."
+            ) from None
         if not isinstance(data, dict):
             raise InvalidInput(f"{place}: expected a JSON object, found {type(data).__name__}.")
         yield place, data

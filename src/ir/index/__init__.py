@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ir.index.builder import build
     from ir.index.corpus import Corpus
     from ir.index.embedder import LazyEmbedder
-    from ir.index.opening import build_corpus, open_corpus, open_store
+    from ir.index.opening import build_corpus, is_built, not_built, open_corpus, open_store
     from ir.index.plan import BuildPlan, plan_build
     from ir.index.progress import Progress
     from ir.index.refresh import RefreshOutcome, refresh_if_cheap
@@ -26,6 +26,8 @@ __all__ = [
     "RefreshOutcome",
     "build",
     "build_corpus",
+    "is_built",
+    "not_built",
     "open_corpus",
     "open_store",
     "plan_build",
@@ -43,6 +45,8 @@ _HOMES = {
     "RefreshOutcome": "refresh",
     "build": "builder",
     "build_corpus": "opening",
+    "is_built": "opening",
+    "not_built": "opening",
     "open_corpus": "opening",
     "open_store": "opening",
     "plan_build": "plan",

@@ -21,7 +21,10 @@ from ir.index.spool import Spool
 from ir.index.writer import Writer
 from ir.protocols import EdgeExtractor, Store
 
-__all__ = ["build", "version_of"]
+__all__ = ["build", "prunes", "version_of"]
+
+#: Set in a corpus whose last build was not ``full``.
+_KEPT = "keep"
 
 
 def build(
@@ -38,7 +41,8 @@ def build(
     """Build or bring up to date the corpus of ``source``.
 
     An artifact is taken apart and embedded again only if its content, the embedder or the strategy changed. ``full``
-    removes artifacts that left the source. ``edge_extractor`` rewrites the links of every artifact in scope; without
+    removes artifacts that left the source; without it they stay, also when the corpus is refreshed, until the next
+    full build. ``edge_extractor`` rewrites the links of every artifact in scope; without
     it, links stay. One that cannot be read or taken apart is named in ``corpus.report`` and stays as it was.
     Everything happens in one transaction: if the build fails or is interrupted, the corpus is as it was before.
 
@@ -85,8 +89,10 @@ class _Job:
         self.report = BuildReport()
         self.writer = Writer(store, recipe.embedder, batch_size=batch_size, report=self.report, listener=listener)
         self.written = False
+        self.full = True
 
     def run(self, *, full: bool) -> None:
+        self.full = full
         if self.recipe.config and self.recipe.config.get("language", "english") != self.recipe.language:
             self._configure(dict(self.recipe.config))  # what is written from here on is analysed in the new language
         if not full and self._same_embedder() and LedgerLookup.pays(self.store, self.source):
@@ -203,11 +209,19 @@ class _Job:
         recipe = self.recipe
         dim = self.writer.dim or (recipe.config.get("dim") if self._same_embedder() else None)
         settings = recipe.settings(self.source, dim)
+        settings.pop(_KEPT, None)
+        if not self.full:
+            settings[_KEPT] = True
         if self.written or settings != recipe.config:
             self._configure({**settings, "built_at": datetime.now(UTC).isoformat(timespec="seconds")})
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         self.store.set_config({**settings, "language": self.recipe.language})
+
+
+def prunes(store: Store) -> bool:
+    """Whether a build that nobody asked for may remove what left the source: not if the last one was to keep it."""
+    return not store.get_config().get(_KEPT)
 
 
 def version_of(store: Any) -> str:

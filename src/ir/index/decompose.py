@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ir.base import IndexPlan, Record, Row
+from ir.base import IndexPlan, Record, Row, storable
 from ir.index.scan import Item
 from ir.protocols import IndexingStrategy
 
@@ -29,7 +29,7 @@ def rows_of(artifact_id: str, plan: IndexPlan) -> list[Row]:
             artifact_id=artifact_id,
             surface_kind=surface.kind,
             surface_index=index,
-            text=surface.text,
+            text=storable(surface.text),
             metadata={**plan.filter_fields, **surface.metadata},
         )
         for index, surface in enumerate(plan.surfaces)

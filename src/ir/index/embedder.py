@@ -60,6 +60,7 @@ class LazyEmbedder:
         self._make = make
         self._embedder: Embedder | None = None
         self.id = str(self._config.get("embedder_id", ""))
+        self.dim: int | None = self._config.get("dim")
 
     @property
     def spec(self) -> str:
@@ -70,12 +71,8 @@ class LazyEmbedder:
         found = self._config.get("fingerprint")
         return None if found is None else str(found)
 
-    @property
-    def dim(self) -> int | None:
-        return self._config.get("dim")
-
     def __call__(self, texts: Sequence[str], *, input_type: str = "document") -> Vectors:
-        vectors = self.load()(texts, input_type=input_type)
+        vectors = (self._embedder or self.load())(texts, input_type=input_type)
         if self.dim and vectors.shape[-1] != self.dim:
             raise self._mismatch(f"{self.dim} numbers to a vector", f"{vectors.shape[-1]}")
         return vectors

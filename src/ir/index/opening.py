@@ -12,9 +12,10 @@ from ir.index.corpus import Corpus
 from ir.index.embedder import embedder_for
 
 if TYPE_CHECKING:
+    from ir.protocols import Store
     from ir.store import CorpusStore
 
-__all__ = ["build_corpus", "open_corpus", "open_store"]
+__all__ = ["build_corpus", "is_built", "not_built", "open_corpus", "open_store"]
 
 #: The file that makes a folder a corpus.
 _DATABASE = "corpus.db"
@@ -27,11 +28,8 @@ def open_corpus(name: str | os.PathLike[str], *, embedder: Any = None) -> Corpus
     callable of your own; one with another id than the index's is refused at once.
     """
     store = open_store(name)
-    config = store.get_config()
-    if "embedder_id" not in config:
-        store.close()
-        raise _not_built(os.fspath(name))
     try:
+        config = store.get_config()
         chosen = embedder_for(config, embedder)
     except BaseException:
         store.close()
@@ -41,6 +39,22 @@ def open_corpus(name: str | os.PathLike[str], *, embedder: Any = None) -> Corpus
 
 def open_store(name: str | os.PathLike[str]) -> CorpusStore:
     """The store of a built corpus, without its embedder; ``name`` may also be a server's address."""
+    store = _store(name)
+    try:
+        if not is_built(store):
+            raise not_built(os.fspath(name))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def is_built(store: Store) -> bool:
+    """Whether a build into the store ever came to its end; the database alone is made when the first one begins."""
+    return "embedder_id" in store.get_config()
+
+
+def _store(name: str | os.PathLike[str]) -> CorpusStore:
     from ir.registry import store_of
     from ir.store.local import LocalStore
     from ir.store.opening import names_server
@@ -65,7 +79,7 @@ def corpus_folder(name: str | os.PathLike[str]) -> Path:
     path = Path(word).expanduser()
     if (path / _DATABASE).is_file():
         return path
-    raise _not_built(word)
+    raise not_built(word)
 
 
 def build_corpus(name: str, **kwargs: Any) -> Corpus:
@@ -76,8 +90,23 @@ def build_corpus(name: str, **kwargs: Any) -> Corpus:
     return build(source_for(name), **kwargs)
 
 
-def _not_built(word: str) -> CorpusNotBuilt:
-    from ir.store.opening import without_password
+def not_built(name: str, *, path: Path | None = None) -> CorpusNotBuilt:
+    """The error for a corpus that was never built to the end; ``path`` is what it is to be made from, if that is known.
 
-    word = without_password(word)
-    return CorpusNotBuilt(f"The corpus {word!r} has not been built.", remedy=f"Build it with: ir build {word}")
+    Who is told to build it while another process does would only wait for that one.
+    """
+    import shlex
+
+    from ir.store.local import LocalStore
+    from ir.store.opening import names_server, without_password
+
+    word = without_password(name)
+    what = f"The corpus {word!r}" if path is None else f"The corpus of {path}"
+    builder = None if names_server(name) else LocalStore(corpus_dir(name)).writer()
+    if builder is not None:
+        return CorpusNotBuilt(
+            f"{what} is being built just now by another process ({builder}), for the first time.",
+            remedy="Wait until it is done, then try again.",
+        )
+    build = shlex.quote(word if path is None else str(path))
+    return CorpusNotBuilt(f"{what} has not been built.", remedy=f"Build it with: ir build {build}")

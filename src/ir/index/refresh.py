@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ir.errors import CorpusBusy, CorpusNotBuilt, EmbedderError, IrError, StoreUnwritable
-from ir.index.builder import build
+from ir.base import storable
+from ir.errors import CorpusBusy, CorpusNotBuilt, IrError
+from ir.index.builder import build, prunes
 from ir.index.embedder import CUSTOM
 from ir.index.opening import open_store
-from ir.index.scan import ledger_rows, stat_signal_of
+from ir.index.scan import ledger_rows, stat_signal_of, unread_in
 
 if TYPE_CHECKING:
     from ir.store import CorpusStore
@@ -39,9 +40,13 @@ def refresh_if_cheap(
     """Build the corpus again if a scan of at most ``scan_ms`` finds 1 to ``max_changed`` files that differ.
 
     Content is not read for the scan; a source without a cheap change test is left alone. What stands in the way
-    (a read-only folder, another build, a missing model) is a reason in the outcome, never an error.
+    (a source that is gone, a read-only folder, another build, a missing model) is a reason in the outcome, never an
+    error. What the last build was told to keep stays.
     """
-    source = _source(name_or_source)
+    try:
+        source = _source(name_or_source)
+    except (IrError, OSError) as error:
+        return _unreadable(error)
     if source is None:
         return RefreshOutcome(reason="This corpus is not registered, so nobody knows what it was built from.")
     if stat_signal_of(source) is None:
@@ -70,7 +75,7 @@ def _refresh(source: Any, store: CorpusStore, scan_ms: float, max_changed: int) 
     except _OverBudget:
         return RefreshOutcome(stale=True, reason=f"Looking for changes took more than {scan_ms:g} ms. {remedy}")
     except (IrError, OSError) as error:
-        return RefreshOutcome(stale=True, reason=f"The source cannot be read now: {error}")
+        return _unreadable(error)
     if changed + unsure == 0:
         return RefreshOutcome(reason="Nothing changed.")
     if changed + unsure > max_changed:
@@ -85,10 +90,10 @@ def _rebuild(source: Any, store: CorpusStore, changed: int) -> RefreshOutcome:
         reason = "It was built with an embedder of your own; rebuild it from Python."
         return RefreshOutcome(stale=changed > 0, reason=reason, changed=changed)
     try:
-        report = build(source, store=store, embedder=spec).report
+        report = build(source, store=store, embedder=spec, full=prunes(store)).report
     except CorpusBusy:
         return RefreshOutcome(stale=True, reason="Another process is building it just now.", changed=changed)
-    except (StoreUnwritable, EmbedderError) as error:
+    except (IrError, OSError) as error:
         return RefreshOutcome(stale=True, reason=str(error), changed=changed)
     done = len(report.added) + len(report.changed) + len(report.removed) if report else 0
     return RefreshOutcome(refreshed=done > 0, reason="" if done else "Nothing changed.", changed=done)
@@ -102,19 +107,27 @@ def _compare(source: Any, store: CorpusStore, deadline: float, limit: int) -> tu
     stat_of = stat_signal_of(source)
     held = dict(ledger_rows(store, "artifact_id", "stat"))
     changed = unsure = 0
-    for artifact_id in source.scope:
+    for name in source.scope:
         if time.monotonic() > deadline:
             raise _OverBudget
+        artifact_id = storable(name)
         if artifact_id not in held:
             changed += 1
         else:
-            before, now = held.pop(artifact_id), stat_of(artifact_id) if stat_of else None
+            before, now = held.pop(artifact_id), stat_of(name) if stat_of else None
             # A file that was written just now, or just before it was indexed, proves nothing by its stat.
             unsure += before is None or now is None
             changed += None not in (before, now) and before != now
         if changed > limit:
             return changed, unsure
-    return changed + len(held), unsure
+    if not prunes(store):
+        return changed, unsure
+    unread = unread_in(source.scope)
+    return changed + sum(not unread(artifact_id) for artifact_id in held), unsure
+
+
+def _unreadable(error: Exception) -> RefreshOutcome:
+    return RefreshOutcome(stale=True, reason=f"The source cannot be read now: {error}")
 
 
 def _source(name_or_source: Any) -> Any:

@@ -21,6 +21,7 @@ class BuildReport:
     ``reused`` count texts.
 
     ``skipped`` could not be read, ``failed`` could not be taken apart; what the index held of them, it still holds.
+    Files that a rule leaves out (too large, a link out of the folder) are ``skipped`` too, and leave the index.
     ``empty`` counts the added or changed artifacts in which there was no text to rank.
     """
 

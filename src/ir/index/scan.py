@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ir.base import ledger_key
-from ir.errors import IrError
+from ir.base import ledger_key, storable
+from ir.errors import CorpusCorrupt, IrError
 from ir.index.progress import Listener, Ticker
 from ir.index.report import Problem
 from ir.protocols import Store
 
-__all__ = ["Item", "Known", "LedgerLookup", "Scan", "Target", "ledger_rows", "read_ledger", "reason", "stat_signal_of"]
+__all__ = [
+    "Item",
+    "Known",
+    "LedgerLookup",
+    "Scan",
+    "Target",
+    "ledger_rows",
+    "read_ledger",
+    "reason",
+    "stat_signal_of",
+    "unread_in",
+]
 
 _FIELDS = ("version", "stat", "embedder_id", "strategy_id")
 #: One entry that is asked for takes as long as so many that are read in a row.
@@ -52,7 +63,13 @@ class Item(NamedTuple):
 
 def read_ledger(store: Store, target: Target) -> dict[str, Known]:
     """The ledger by artifact id, without the long lists of record ids, so that a million entries fit in memory."""
-    return {artifact_id: _known(target, *rest) for artifact_id, *rest in ledger_rows(store, "artifact_id", *_FIELDS)}
+    known = {artifact_id: _known(target, *rest) for artifact_id, *rest in ledger_rows(store, "artifact_id", *_FIELDS)}
+    if None in known:
+        raise CorpusCorrupt(
+            "An entry in the ledger of the corpus names no artifact: it is damaged.",
+            remedy="Nothing was changed. Restore the corpus from a backup, or remove it and build it again.",
+        )
+    return known
 
 
 class LedgerLookup:
@@ -94,7 +111,7 @@ def reason(error: Exception) -> str:
     if type(error) is KeyError:
         return "it is not there any more"
     text = str(error) if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:500]
+    return storable(" ".join(text.split())[:500])
 
 
 @dataclass
@@ -120,17 +137,19 @@ class Scan:
         scope, stat_of = self.source.scope, stat_signal_of(self.source)
         ids = iter(scope)  # first: a folder is walked here, and can then say how long it is without another walk
         ticker = Ticker(self.listener, "scan", _length(scope))
-        for artifact_id in ids:
+        for name in ids:
             ticker.tick()
-            if not self._admit(artifact_id):
+            # The source knows an item by its own name for it; everybody else by one that can be stored.
+            artifact_id = self._admit(name)
+            if artifact_id is None:
                 continue
             known = self.known.get(artifact_id)
             # Before reading: a file written to while it is read then differs from its stat next time.
-            stat = stat_of(artifact_id) if stat_of else None
+            stat = stat_of(name) if stat_of else None
             if known and known.current and stat is not None and stat == known.stat and not self.every:
                 self.unchanged.append(artifact_id)
                 continue
-            read = self._read(artifact_id)
+            read = self._read(name)
             if read is None:
                 continue
             raw, version = read
@@ -145,37 +164,39 @@ class Scan:
 
     @property
     def left(self) -> list[str]:
-        """Artifacts that are indexed but no longer in scope."""
-        return [artifact_id for artifact_id in self.known if artifact_id not in self.seen]
+        """Artifacts that are indexed but no longer in scope; what could not be looked at may still be there."""
+        unread = unread_in(self.source.scope)
+        return [artifact_id for artifact_id in self.known if artifact_id not in self.seen and not unread(artifact_id)]
 
-    def _admit(self, artifact_id: Any) -> bool:
-        if not isinstance(artifact_id, str) or not artifact_id.strip():
-            self.skipped.append(
-                Problem(str(artifact_id), f"an id must be a text that is not blank, not {artifact_id!r}")
-            )
-            return False
+    def _admit(self, name: Any) -> str | None:
+        if not isinstance(name, str) or not name.strip():
+            self.skipped.append(Problem(str(name), f"an id must be a text that is not blank, not {name!r}"))
+            return None
+        artifact_id = storable(name)
         if artifact_id in self.seen:
             self.skipped.append(Problem(artifact_id, "the source has this id twice; the first one is taken"))
-            return False
+            return None
         self.seen.add(artifact_id)
-        return True
+        return artifact_id
 
     def _hear(self, tell: Any) -> None:
         """Take over what the scope itself says it left out; it knows better why than the error it raised."""
-        said = {str(problem.id): str(problem.reason) for problem in tell()} if callable(tell) else {}
+        said = (
+            {storable(str(problem.id)): storable(str(problem.reason)) for problem in tell()} if callable(tell) else {}
+        )
         own = [Problem(problem.id, said.pop(problem.id, problem.reason)) for problem in self.skipped]
         self.skipped = own + [Problem(*item) for item in said.items()]
 
-    def _read(self, artifact_id: str) -> tuple[Any, str] | None:
+    def _read(self, name: str) -> tuple[Any, str] | None:
         try:
-            raw = self.source.scope[artifact_id]
+            raw = self.source.scope[name]
         except Exception as error:
-            self.skipped.append(Problem(artifact_id, f"cannot be read: {reason(error)}"))
+            self.skipped.append(Problem(storable(name), f"cannot be read: {reason(error)}"))
             return None
         try:
-            return raw, str(self.source.change_signal(artifact_id, raw))
+            return raw, storable(str(self.source.change_signal(name, raw)))
         except Exception as error:
-            self.failed.append(Problem(artifact_id, f"its change signal failed: {reason(error)}"))
+            self.failed.append(Problem(storable(name), f"its change signal failed: {reason(error)}"))
             return None
 
 
@@ -185,6 +206,20 @@ def stat_signal_of(source: Any) -> Callable[[str], str | None] | None:
 
     found = getattr(source.scope, "stat_signal", None)
     return found if callable(found) and source.change_signal is content_hash_signal else None
+
+
+def unread_in(scope: Any) -> Callable[[str], bool]:
+    """Whether an artifact is one that the scope may hold but could not look at when it was last gone through."""
+    tell = getattr(scope, "skipped", None)
+    kept = [(str(item.id), below) for item in (tell() if callable(tell) else ()) if (below := _below(item)) is not None]
+    names, beginnings = {storable(name) for name, _ in kept}, tuple(storable(below) for _, below in kept)
+    return lambda artifact_id: artifact_id in names or artifact_id.startswith(beginnings)
+
+
+def _below(skipped: Any) -> str | None:
+    """A scope of somebody else's may say less than ours."""
+    found = getattr(skipped, "below", None)
+    return found if isinstance(found, str) else None
 
 
 def _length(scope: Any) -> int | None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput, IrError, MissingExtra
-from ir.index.builder import build
+from ir.index.builder import build, prunes
 
 if TYPE_CHECKING:
     from ir.index.report import BuildReport
     from ir.protocols import Store
 
 __all__ = ["watch"]
+
+#: How often it is looked whether a folder that is gone is back.
+_AGAIN_S = 0.2
 
 OnChange = Callable[["BuildReport | None", "Exception | None"], None]
 
@@ -33,8 +36,9 @@ def watch(
     """Build whenever the source changes, until ``stop`` is set; the first build comes at once.
 
     ``on_change(report, error)`` hears of every build that changed something and of every one that failed; a failed
-    one is tried again at the next change. ``poll`` looks every ``interval_s`` instead of being told by the system,
-    which also works on network folders and for sources that are not folders.
+    one is tried again at the next change. A folder that is deleted is such a failure, and is built from again when it
+    is back. ``poll`` looks every ``interval_s`` instead of being told by the system, which also works on network
+    folders and for sources that are not folders. What the last build before was told to keep stays.
     """
     stop = stop or threading.Event()
     if store is None:
@@ -46,7 +50,7 @@ def watch(
     last_error = ""
     for _ in rounds:
         try:
-            report = build(source, store=store, embedder=embedder).report
+            report = build(source, store=store, embedder=embedder, full=prunes(store)).report
         except (IrError, OSError) as error:
             # Polling meets the same trouble every round: say it once.
             if str(error) != last_error or not poll:
@@ -74,11 +78,37 @@ def _notified(source: Any, stop: threading.Event, debounce_ms: int) -> Iterator[
         from watchfiles import watch as changes
     except ImportError as error:
         raise MissingExtra("watchfiles", "watch", "Watching a folder") from error
-    stream = changes(root, stop_event=stop, debounce=debounce_ms, rust_timeout=200, yield_on_timeout=True)
-    next(stream, None)  # starts the watcher, so that a change during the first build is not missed
-    yield
-    for batch in stream:
-        if stop.is_set():
-            return
-        if batch:
-            yield
+    while not stop.is_set():
+        watched = _identity(root)
+        if watched is None:
+            stop.wait(_AGAIN_S)
+            continue
+        stream = changes(root, stop_event=stop, debounce=debounce_ms, rust_timeout=200, yield_on_timeout=True)
+        try:
+            next(stream, None)  # starts the watcher, so that a change during the build is not missed
+        except FileNotFoundError:
+            continue
+        yield
+        for batch in stream:
+            if stop.is_set():
+                return
+            if _is_another(root, watched, batch):
+                break
+            if batch:
+                yield
+        if _identity(root) is None:
+            yield  # the build says that the folder is gone; the next one comes when it is back
+
+
+def _is_another(root: Any, watched: tuple[int, int], batch: Collection[tuple[Any, str]]) -> bool:
+    """Whether what stands at the root is no longer what the system watches: it was deleted, and maybe made again."""
+    # A new folder may get the number of the old one, but then the system told of the deletion.
+    return _identity(root) != watched or any(path == str(root) and change.name == "deleted" for change, path in batch)
+
+
+def _identity(root: Any) -> tuple[int, int] | None:
+    try:
+        found = Path(root).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -20,7 +20,7 @@ from ir.errors import EmbedderError
 from ir.models.weights import as_float32
 from ir.models.wire import MICROSOFT, Graph
 
-__all__ = ["FAMILIES", "Shape", "bert_graph", "zero_points"]
+__all__ = ["FAMILIES", "EncoderTensors", "Shape", "bert_graph", "zero_points"]
 
 FAMILIES = ("bert", "roberta", "xlm-roberta")
 _WEIGHT_LIMIT = 64
@@ -70,10 +70,7 @@ class Shape:
 
 def bert_graph(shape: Shape, tensors: Tensors, *, int8: bool = False) -> Graph:
     """The graph from token ids to ``states``, one row for each token, in the order of the texts."""
-    try:
-        return _Builder(shape, _without_prefix(tensors), int8).graph()
-    except KeyError as error:
-        raise EmbedderError(f"The weights lack the tensor {error}.", remedy="Is this a BERT-like encoder?") from error
+    return _Builder(shape, EncoderTensors(tensors), int8).graph()
 
 
 def zero_points(tokens: int) -> dict[str, NDArray[np.uint8]]:
@@ -81,12 +78,17 @@ def zero_points(tokens: int) -> dict[str, NDArray[np.uint8]]:
     return {"zeros": np.full(tokens, _ZERO, np.uint8), "gelu_zeros": np.full(tokens, _GELU_ZERO, np.uint8)}
 
 
-def _without_prefix(tensors: Tensors) -> Tensors:
-    """The tensors under the names that a bare encoder gives them."""
-    marker = "embeddings.word_embeddings.weight"
-    found = next((name for name in tensors if name.endswith(marker)), marker)
-    prefix = found[: -len(marker)]
-    return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
+class EncoderTensors(dict[str, NDArray[Any]]):
+    """Tensors under the names that a bare encoder gives them; one that is missing is an error that names it."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        marker = "embeddings.word_embeddings.weight"
+        found = next((name for name in tensors if name.endswith(marker)), marker)
+        prefix = found[: -len(marker)]
+        super().__init__({name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)})
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        raise EmbedderError(f"The weights lack the tensor {name!r}.", remedy="Is this a BERT-like encoder?")
 
 
 class _Builder:

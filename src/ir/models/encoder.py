@@ -28,27 +28,44 @@ _POOLED = ("sentence_embedding", "logits")
 
 
 class Encoder:
-    """``run`` hands the outcome of each batch to a function; batches hold texts of one length and run in parallel."""
+    """``run`` hands the outcome of each batch to a function; batches hold texts of one length and run in parallel.
 
-    def __init__(self, folder: ModelFolder, *, int8: bool = False) -> None:
-        if int8 and folder.network is not None:
+    ``form`` is how the network is computed: one of :data:`~ir.models.places.FORMS`, else in float32 on onnxruntime.
+    """
+
+    def __init__(self, folder: ModelFolder, *, form: str = "") -> None:
+        if form == "int8" and folder.network is not None:
             raise EmbedderError(
                 f"The model in {folder.path} is an ONNX file and is run as it is.", remedy="Ask for it without int8."
             )
         self.folder = folder
         self.tokenizer = TextTokenizer(folder.tokenizer, folder.max_tokens, lower=folder.lower)
-        self.int8 = int8
+        self.form = form
         self.weights = read_tensors(folder.weights) if folder.weights is not None and folder.network is None else {}
         self.shape = None if folder.network is not None else Shape.of(folder.config)
-        if self.shape is None:
-            self._session = open_session(folder.network or folder.path)
-            self._output = _chosen_output(self._session)
-        else:
-            graph = bert_graph(self.shape, self.weights, int8=int8)
-            self._held = graph.weights  # the session reads them where they are
-            self._session = open_session(graph.to_bytes(), graph.weights)
-            self._output = "states"
+        self._session = self._openvino() if form == "openvino" else self._onnxruntime()
+        self._output = _chosen_output(self._session) if self.shape is None else "states"
         self._inputs = {item.name: item.type for item in self._session.get_inputs()}
+
+    @property
+    def precision(self) -> str:
+        """What the engine chose to compute in, where that depends on the processor."""
+        return str(getattr(self._session, "precision", ""))
+
+    def _onnxruntime(self) -> Any:
+        if self.shape is None:
+            return open_session(self.folder.network or self.folder.path)
+        graph = bert_graph(self.shape, self.weights, int8=self.form == "int8")
+        self._held = graph.weights  # the session reads them where they are
+        return open_session(graph.to_bytes(), graph.weights)
+
+    def _openvino(self) -> Any:
+        from ir.models.openvino import OpenVinoSession
+        from ir.models.openvino_bert import bert_network
+
+        if self.shape is None:
+            return OpenVinoSession(self.folder.network)
+        return OpenVinoSession(bert_network(self.shape, self.weights))
 
     def run(self, tokens: Sequence[Tokens], take: Take) -> None:
         """The states ``(texts, tokens, size)`` of each batch, or ``(texts, size)`` from a network that pools itself."""
@@ -80,9 +97,10 @@ class Encoder:
             # RoBERTa has one type only, whatever its tokenizer says.
             "token_type_ids": types.astype(np.int32) if self.shape.family == "bert" else np.zeros(ids.shape, np.int32),
             "position_ids": np.arange(first, first + length, dtype=np.int32)[None],
-            "shape": np.array([texts, length, self.shape.hidden], np.int64),
         }
-        if self.int8:
+        if self.form != "openvino":
+            given["shape"] = np.array([texts, length, self.shape.hidden], np.int64)
+        if self.form == "int8":
             given |= zero_points(ids.size)
         return given
 
@@ -104,14 +122,14 @@ class Encoder:
         return given
 
 
-def open_encoder(path: Path, *, int8: bool = False) -> Encoder:
+def open_encoder(path: Path, *, form: str = "") -> Encoder:
     """The encoder of a folder. One for the whole process: a model takes long to load and a lot of memory."""
-    return _opened(str(path), int8)
+    return _opened(str(path), form)
 
 
 @lru_cache(maxsize=3)
-def _opened(path: str, int8: bool) -> Encoder:
-    return Encoder(ModelFolder.read(Path(path)), int8=int8)
+def _opened(path: str, form: str) -> Encoder:
+    return Encoder(ModelFolder.read(Path(path)), form=form)
 
 
 def _chosen_output(session: Any) -> str:

@@ -8,8 +8,10 @@ from ir import config
 from ir.models.catalog import canonical
 from ir.models.soundness import check_sizes
 
-__all__ = ["find_folder", "is_complete", "lasting_name", "model_dir", "models_dir"]
+__all__ = ["FORMS", "base_and_form", "find_folder", "is_complete", "lasting_name", "model_dir", "models_dir"]
 
+#: How else than in float32 on onnxruntime a network can be computed; asked for by the end of a model's name.
+FORMS = ("int8", "openvino")
 _WEIGHTS = ("*.onnx", "*.safetensors", "onnx/*.onnx")
 
 
@@ -37,15 +39,28 @@ def lasting_name(name: str) -> str:
     """A model's name as it holds in every directory: the path of a folder becomes an absolute one."""
     if not _is_path(name):
         return name
-    for base, suffix in ((name, ""), (name.removesuffix("-int8"), "-int8")):
-        found = find_folder(base)
-        if found is not None and found == Path(base).expanduser():
-            return f"{found.absolute()}{suffix}"
-    return name
+    base, form = base_and_form(name)
+    found = find_folder(base)
+    if found is None or found != Path(base).expanduser():
+        return name
+    return f"{found.absolute()}-{form}" if form else str(found.absolute())
 
 
 def _is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.startswith((".", "~"))
+
+
+def base_and_form(name: str) -> tuple[str, str]:
+    """The name without the form that its end asks for, and that form; a model may itself be called so.
+
+    >>> base_and_form("minilm-int8"), base_and_form("minilm")
+    (('minilm', 'int8'), ('minilm', ''))
+    """
+    form = next((form for form in FORMS if name.endswith(f"-{form}")), "")
+    base = name.removesuffix(f"-{form}") if form else name
+    if canonical(base) != canonical(name) and find_folder(name):
+        return name, ""
+    return base, form
 
 
 def is_complete(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
 from ir.models.origin import again
 
-__all__ = ["equal_length_batches", "in_parallel", "open_session", "run_session", "thread_count"]
+__all__ = ["equal_length_batches", "in_parallel", "open_session", "run_session", "thread_count", "unloadable"]
 
 #: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache. With twice as many,
 #: int8 takes a tenth longer.
@@ -46,10 +46,7 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base below Exception
         what = "The network of the model" if isinstance(model, bytes) else str(model)
-        raise EmbedderError(
-            f"{what} cannot be loaded: {_first_line(error)}.",
-            remedy="Its files are incomplete or damaged. " + ("" if isinstance(model, bytes) else again(model)),
-        ) from error
+        raise unloadable(what, _first_line(error), again(model) if isinstance(model, Path) else "") from error
 
 
 def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], path: Path) -> Any:
@@ -65,7 +62,15 @@ def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], 
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:300].rstrip(".") if str(error).strip() else type(error).__name__
+    return str(error).strip().partition("\n")[0][:300].rstrip(".") or type(error).__name__
+
+
+def unloadable(what: str, why: str, again: str = "") -> EmbedderError:
+    """The error for a network that its engine does not take; ``again`` says how to get it once more."""
+    return EmbedderError(
+        f"{what} cannot be loaded: {why[:300].rstrip('.')}.",
+        remedy=f"Its files are incomplete or damaged. {again or 'Get the model again.'}",
+    )
 
 
 def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:

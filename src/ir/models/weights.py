@@ -30,7 +30,7 @@ def read_tensors(path: Path) -> Tensors:
     ``bfloat16``, which numpy lacks, comes as float32.
     """
     try:
-        data = np.memmap(path, np.uint8, "r")
+        data = np.memmap(path, np.uint8, "c")  # copy on write: OpenVINO takes no read-only array, and nobody writes
         header, start = _header(data)
         return {name: _tensor(data, start, entry) for name, entry in header.items() if name != "__metadata__"}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -26,10 +26,10 @@ class CrossEncoder:
     weight: float | None = None
     keeps_deadline = True
 
-    def __init__(self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, int8: bool = False) -> None:
+    def __init__(self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, form: str = "") -> None:
         self.id = f"cross-encoder:{path.name}"
         self.deadline_ms = deadline_ms
-        self._encoder = open_encoder(path, int8=int8)
+        self._encoder = open_encoder(path, form=form)
         self._head = _Head(self._encoder) if self._encoder.shape is not None else None
 
     def __call__(self, query: str, segments: Sequence[Mapping[str, Any]]) -> Reranked:

@@ -37,12 +37,12 @@ class MaxSim:
     keeps_deadline = True
 
     def __init__(
-        self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, weight: float = DFLT_WEIGHT, int8: bool = False
+        self, path: Path, *, deadline_ms: int = DFLT_DEADLINE_MS, weight: float = DFLT_WEIGHT, form: str = ""
     ) -> None:
-        self.id = f"maxsim:{path.name}{'-int8' if int8 else ''}"
+        self.id = f"maxsim:{path.name}{f'-{form}' if form else ''}"
         self.deadline_ms = deadline_ms
         self.weight = weight
-        self._encoder = open_encoder(path, int8=int8)
+        self._encoder = open_encoder(path, form=form)
         self._known: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()

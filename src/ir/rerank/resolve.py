@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from ir.config import Settings
 from ir.endpoint import Endpoint
 from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
-from ir.models.catalog import canonical
-from ir.models.places import find_folder
+from ir.models.places import base_and_form, find_folder
 from ir.protocols import Reranker
 from ir.rerank.cross_encoder import CrossEncoder
 from ir.rerank.http import HttpReranker
@@ -40,19 +39,11 @@ def resolve_reranker(spec: Any) -> Reranker:
         return _http(model, settings, deadline_ms)
     if kind == "maxsim":
         # In whole numbers twice as many texts are read by the deadline, and they are ranked as well.
-        folder, int8 = _states_of(model or "minilm-int8")
-        return _maxsim(str(folder), int8, deadline_ms)
+        base, form = base_and_form(model or "minilm-int8")
+        return _maxsim(str(_folder(base)), form, deadline_ms)
     if kind == "cross-encoder" and model:
         return _cross_encoder(str(_folder(model)), deadline_ms)
     raise InvalidInput(f"Unknown reranker {spec!r}.", remedy=f"Use {_FORMS}.")
-
-
-def _states_of(model: str) -> tuple[Path, bool]:
-    """The folder of a model, and whether it is to run in whole numbers: ``-int8`` after a model's name, or its path."""
-    base = model.removesuffix("-int8")
-    if base == model or (canonical(model) == model and find_folder(model) is not None):
-        return _folder(model), False  # a model may itself be called so
-    return _folder(base), True
 
 
 def _folder(model: str) -> Path:
@@ -65,8 +56,8 @@ def _folder(model: str) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _maxsim(path: str, int8: bool, deadline_ms: int) -> MaxSim:
-    return MaxSim(Path(path), int8=int8, deadline_ms=deadline_ms)
+def _maxsim(path: str, form: str, deadline_ms: int) -> MaxSim:
+    return MaxSim(Path(path), form=form, deadline_ms=deadline_ms)
 
 
 @lru_cache(maxsize=2)

@@ -74,11 +74,10 @@ def _contenders(
     at_of = {ref: at for at, ref in enumerate(refs)}
     lowest = [alpha * cosine for cosine in cosines]
     place_at: dict[int, int] = {}
-    for place, ref in enumerate(word_refs):
-        if ref in at_of:
-            at = at_of[ref]
-            place_at[at] = place
-            lowest[at] += beta * bm25[place] / (bm25[place] + saturation)
+    for place in [place for place, ref in enumerate(word_refs) if ref in at_of]:
+        at = at_of[word_refs[place]]
+        place_at[at] = place
+        lowest[at] += beta * bm25[place] / (bm25[place] + saturation)
     bar = _kth_best(lowest, groups, k)
     if bar is None:
         return None

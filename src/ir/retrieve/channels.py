@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer, query_terms
-from ir.errors import EmbedderMismatch
+from ir.errors import EmbedderMismatch, InvalidInput
 from ir.options import SearchOptions
 from ir.protocols import Ranking, Snapshot, Where
 from ir.retrieve.candidates import Candidates, Found
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Question", "complete", "embed_query", "initial_depth", "lexical_scores", "run_channels"]
 
+#: A vector whose length differs from one by less has been made so long, as well as single precision can.
+_AS_GOOD_AS_ONE = 1e-6
 #: How deep min-max and distribution-based fusion look by default: their scale depends on what they see.
 SCALE_DEPTH = 1000
 #: How deep the other fusions look at least.
@@ -61,14 +63,16 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
             remedy="Open the corpus with the embedder that built it, rebuild it, or search with mode='lexical'.",
         )
     length = sqrt(np.dot(vector, vector))
-    return vector / np.float32(length) if length > 0 else vector
+    if length == 0 or abs(length - 1) < _AS_GOOD_AS_ONE:
+        return vector
+    return vector / np.float32(length)
 
 
 def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> dict[str, Found]:
     """What each channel of the mode returns at ``depth``."""
     found = {}
     if options.mode != "lexical" and question.vector is not None:
-        refs, scores = snapshot.dense(question.vector, depth, question.where)
+        refs, scores = _dense(snapshot, question.vector, depth, question.where)
         found["dense"] = Found(refs, scores, len(refs) < depth)
     if options.mode != "dense":
         widened = options.mode == "hybrid" and options.fusion == "blend" and question.where.everything
@@ -109,6 +113,12 @@ def complete(
         channel.scores[missing] = lexical_scores(snapshot, question, refs)
 
 
+def _dense(snapshot: Snapshot, vector: Vector, depth: int, where: Where) -> Ranking:
+    if not vector.any():  # the embedder made nothing of the query: no record is nearer to it than another
+        return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+    return snapshot.dense(vector, depth, where)
+
+
 def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:
     if not question.terms:
         return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
@@ -126,6 +136,8 @@ def lexical_scores(snapshot: Snapshot, question: Question, refs: Refs) -> Scores
 
 def as_queries(formulated: str | Sequence[str], original: str) -> list[str]:
     """A formulator's answer as a list of non-blank queries, the original one if none is left."""
+    if not isinstance(formulated, Iterable):
+        raise InvalidInput(f"formulate must return a query or a list of queries, not {formulated!r}.")
     many = [formulated] if isinstance(formulated, str) else list(formulated)
     kept = [text.strip() for text in many if isinstance(text, str) and text.strip()]
     return list(dict.fromkeys(kept)) or [original]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.base import Row, SearchHit
+from ir.errors import InvalidInput
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.blend import blend
@@ -165,10 +166,17 @@ def _boosts(
     added = np.zeros(len(pool))
     for index, (place, row) in enumerate(zip(pool.tolist(), rows, strict=True)):
         hit = SearchHit.of_row(row, float(scores[index]), None, {})
-        added[index] = float(options.graph_boost(hit))
+        added[index] = _boost(options.graph_boost, hit)
         if added[index]:
             fused.boosts.setdefault(place, {})["graph"] = float(added[index])
     return added
+
+
+def _boost(graph_boost: Any, hit: SearchHit) -> float:
+    value = graph_boost(hit)
+    if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+        raise InvalidInput(f"graph_boost must return a finite number, not {value!r}.")
+    return float(value)
 
 
 def _rerank_texts(fused: _Fused, pool: Positions, rows: Sequence[Row], what: str) -> list[str]:

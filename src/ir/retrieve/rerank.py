@@ -60,7 +60,12 @@ def reranked_scores(
 
 
 def _checked(answer: Any, count: int) -> NDArray[np.float64]:
-    scores = np.asarray(list(answer), dtype=np.float64)
+    try:
+        scores = np.asarray(list(answer), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The reranker returned {type(answer).__name__!r}; it must return a list with a number for each segment."
+        ) from error
     if scores.shape != (count,):
         raise InvalidInput(f"The reranker returned {scores.size} scores for {count} segments; it must be one each.")
     if not np.isfinite(scores).all():

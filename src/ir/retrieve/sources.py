@@ -8,7 +8,7 @@ from typing import Any
 
 from ir.base import SearchHit, best_per_artifact, tag_source
 from ir.errors import InvalidInput
-from ir.options import DFLT_RRF_K
+from ir.options import DFLT_RRF_K, count
 
 __all__ = ["Identity", "fuse_hits"]
 
@@ -46,6 +46,8 @@ def fuse_hits(
     >>> [(hit.source, hit.artifact_id) for hit in fuse_hits({"notes": [a], "code": [b]})]
     [('notes', 'x'), ('code', 'y')]
     """
+    if k is not None:
+        count("k", k)
     if not rrf_k > 0:
         raise InvalidInput(f"rrf_k must be above 0, not {rrf_k!r}.")
     for name, weight in (weights or {}).items():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ir.errors import InvalidInput
 from ir.protocols import IndexingStrategy
 from ir.sources.files import MARKDOWN_FILES, FileScope
 from ir.sources.loaded import LoadedScope
@@ -41,6 +42,10 @@ class CorpusSource:
     change_signal: Callable[[str, Any], str] = content_hash_signal
     embedder: Any = "default"
     metadata_of: Callable[[str, Any], Mapping[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidInput(f"A corpus needs a name, not {self.name!r}.")
 
     def skipped(self) -> list[Skipped]:
         """What the scope could not use, and why; empty if it does not say."""

@@ -51,7 +51,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
         self._hidden = hidden
         self._max_bytes = max_bytes
         self._found: dict[str, Found] | None = None
-        self._skipped: dict[str, str] = {}
+        self._skipped: dict[str, Skipped] = {}
         self._check_root()
 
     def __iter__(self) -> Iterator[str]:
@@ -77,11 +77,12 @@ class FileScope(Mapping[str, dict[str, Any]]):
             raise KeyError(key) from None
         except (NotText, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            self._skipped[key] = f"cannot be read: {reason}" if reason else str(error)
+            self._skipped[key] = _unread(key, f"cannot be read: {reason}" if reason else str(error))
             raise KeyError(key) from None
         self._skipped.pop(key, None)
         if problem:
-            self._skipped[f"{key} (front matter)"] = f"{problem}; the text is kept whole"
+            what = f"{key} (front matter)"
+            self._skipped[what] = Skipped(what, f"{problem}; the text is kept whole")
         raw.update(path=displayable(found.path), format=format_of(key))
         return raw
 
@@ -95,7 +96,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
     def skipped(self) -> list[Skipped]:
         """What the last walk and the reads since could not use, and why."""
         self._known()
-        return [Skipped(key, reason) for key, reason in sorted(self._skipped.items())]
+        return [skipped for _, skipped in sorted(self._skipped.items())]
 
     def enter(self, folder: str) -> bool:
         """Whether a folder is walked; subclasses narrow it."""
@@ -114,49 +115,60 @@ class FileScope(Mapping[str, dict[str, Any]]):
 
     def _scan(self) -> None:
         self._check_root()
-        problems: dict[str, str] = {}
-        found = {}
+        problems: dict[str, Skipped] = {}
+        found: dict[str, Found] = {}
         for item in self._candidates(problems):
-            reason = self._unusable(item)
-            if reason is None and item.id in found:
-                reason = "another file has the same name once it is written as text"
-            if reason is None:
+            problem = self._unusable(item)
+            if problem is None and item.id in found:
+                problem = Skipped(item.id, "another file has the same name once it is written as text")
+            if problem is None:
                 found[item.id] = item
             else:
-                problems[item.id] = reason
+                problems[item.id] = problem
         # What a read found out stays known until the file is read again.
-        kept = {key: reason for key, reason in self._skipped.items() if key in found}
+        kept = {key: skipped for key, skipped in self._skipped.items() if key in found}
         self._found, self._skipped = found, {**kept, **problems}
 
-    def _candidates(self, problems: dict[str, str]) -> Iterator[Found]:
+    def _candidates(self, problems: dict[str, Skipped]) -> Iterator[Found]:
         if self.root.is_file():
             info = self.root.stat()
             yield Found(displayable(self.root.name), os.fspath(self.root), info.st_size, info.st_mtime_ns)
             return
 
-        def skip(path: str, reason: str) -> None:
-            if path.endswith("/") or self.wanted(path):
-                problems[path] = reason
+        def skip(id: str, reason: str, below: str | None = None) -> None:
+            if id.endswith("/") or self.wanted(id):
+                problems[id] = Skipped(id, reason, below)
 
         for item in walk(self.root, hidden=self._hidden, enter=self.enter, skip=skip):
             if self.wanted(item.id):
                 yield item
 
-    def _unusable(self, item: Found) -> str | None:
+    def _unusable(self, item: Found) -> Skipped | None:
         if item.size > self._max_bytes:
-            return f"larger than {self._max_bytes:,} bytes ({item.size:,})"
+            return Skipped(item.id, f"larger than {self._max_bytes:,} bytes ({item.size:,})")
         kind = format_of(item.id)
         if kind in BINARY_SUFFIXES:
-            return f"binary file (.{kind})"
+            return Skipped(item.id, f"binary file (.{kind})")
         extra = missing_extra(kind)
-        return f"needs the extra {extra!r}: pip install 'ir-substrate[{extra}]'" if extra else None
+        return _unread(item.id, f"needs the extra {extra!r}: pip install 'ir-substrate[{extra}]'") if extra else None
 
     def _check_root(self) -> None:
-        if not self.root.exists():
+        try:
+            there = self.root.exists()
+        except OSError as error:
+            raise SourceError(
+                f"{str(self.root)!r} cannot be read: {error.strerror}.", remedy="Check the permissions of its folders."
+            ) from error
+        if not there:
             raise SourceError(
                 f"There is no file or folder {str(self.root)!r}.",
                 remedy="Check the path; a corpus keeps what it holds until it is built from a folder that exists.",
             )
+
+
+def _unread(id: str, reason: str) -> Skipped:
+    """A file that may be as good as ever, but cannot be looked into here and now."""
+    return Skipped(id, reason, f"{id}/")
 
 
 def _read(found: Found, root: Path, limit: int) -> bytes:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from ir.sources.wildmatch import Rule, rule_of
 
 __all__ = ["IGNORE_FILES", "IgnoreRules"]
 
 #: Read in every folder, the later over the earlier.
 IGNORE_FILES = (".gitignore", ".ignore", ".irignore")
+#: What in a folder says that there are rules.
+_TELLING = frozenset({*IGNORE_FILES, ".git"})
 _LARGEST = 1_000_000
 
 
@@ -31,25 +34,27 @@ class IgnoreRules:
         chain = [root, *root.parents]
         top = next((folder for folder in chain if (folder / ".git").exists()), root)
         rules = cls()
+        above: list[tuple[Path, list[_Spec]]] = []
         for folder in reversed(chain[: chain.index(top) + 1]):
-            below = "" if folder == root else f"{root.relative_to(folder).as_posix()}/"
-            if folder == root:
-                continue
-            rules = _Outside(below, _specs_in(folder), rules)
-        return cls() if rules.ignores("", folder=True) else rules
+            if _is_ignored(folder, above):
+                return cls()
+            if folder != root:
+                above.append((folder, _specs_in(folder)))
+                rules = _Outside(f"{root.relative_to(folder).as_posix()}/", above[-1][1], rules)
+        return rules
 
     def inside(self, folder: Path, prefix: str, names: Iterable[str]) -> IgnoreRules:
         """The rules within ``folder``, whose entries are ``names``."""
-        specs = _specs_in(folder) if any(name in IGNORE_FILES for name in names) else ()
+        specs = _specs_in(folder) if not _TELLING.isdisjoint(names) else ()
         return IgnoreRules(prefix, specs, self) if specs else self
 
     def ignores(self, path: str, *, folder: bool) -> bool:
         """Whether ``path``, relative to the walked root, is ignored; the nearest folder with an opinion decides."""
         rules: IgnoreRules | None = self
         while rules is not None:
-            local = rules._local(path) + ("/" if folder else "")
+            local = rules._local(path)
             for spec in rules._specs:
-                verdict = spec.verdict(local)
+                verdict = spec.verdict(local, folder=folder)
                 if verdict is not None:
                     return verdict
             rules = rules._above
@@ -66,49 +71,67 @@ class _Outside(IgnoreRules):
         return f"{self._prefix}{path}".rstrip("/")
 
 
+def _is_ignored(folder: Path, above: Iterable[tuple[Path, list[_Spec]]]) -> bool:
+    for place, specs in reversed(list(above)):
+        for spec in specs:
+            verdict = spec.verdict(folder.relative_to(place).as_posix(), folder=True)
+            if verdict is not None:
+                return verdict
+    return False
+
+
 class _Spec:
-    """One ignore file. Most paths match no rule at all, which one joined expression tells at once."""
+    """One ignore file. Most paths match no rule at all, which two joined expressions tell at once."""
 
-    def __init__(self, spec: Any) -> None:
-        self._spec = spec
-        sources = [item.regex.pattern for item in spec.patterns if item.regex is not None]
-        unnamed = (re.sub(r"\(\?P<\w+>", "(?:", source) for source in sources)
-        self._any = re.compile("|".join(f"(?:{source})" for source in unnamed) or r"(?!)")
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        #: The last rule that matches decides.
+        self._rules = [(rule, re.compile(rule.pattern, re.DOTALL)) for rule in rules][::-1]
+        self._names = _joined(rule.pattern for rule, _ in self._rules if rule.by_name)
+        self._paths = _joined(rule.pattern for rule, _ in self._rules if not rule.by_name)
 
-    def verdict(self, path: str) -> bool | None:
-        if self._any.match(path) is None:
+    def verdict(self, path: str, *, folder: bool) -> bool | None:
+        name = path[path.rfind("/") + 1 :]
+        if self._names.fullmatch(name) is None and self._paths.fullmatch(path) is None:
             return None
-        verdict: bool | None = self._spec.check_file(path).include
-        return verdict
+        for rule, expression in self._rules:
+            if rule.folders_only and not folder:
+                continue
+            if expression.fullmatch(name if rule.by_name else path):
+                return not rule.negated
+        return None
+
+
+def _joined(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)", re.DOTALL)
 
 
 def _specs_in(folder: Path) -> list[_Spec]:
     """The ignore files of a folder, the strongest first. One that cannot be read has no rules."""
-    import pathspec
-
+    files = [folder / name for name in reversed(IGNORE_FILES)]
+    repository = _repository(folder / ".git")
+    if repository is not None:
+        files.append(repository / "info" / "exclude")
     specs = []
-    for name in reversed(IGNORE_FILES):
+    for file in files:
         try:
-            with open(folder / name, "rb") as file:
-                lines = file.read(_LARGEST).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+            with open(file, "rb") as stream:
+                text = stream.read(_LARGEST).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         except OSError:
             continue
-        specs.append(_Spec(pathspec.GitIgnoreSpec.from_lines(_valid(lines))))
+        specs.append(_Spec(rule for line in text.split("\n") if (rule := rule_of(line)) is not None))
     return specs
 
 
-def _valid(lines: Iterable[str]) -> list[str]:
-    """The lines that are patterns of a bounded cost; git, too, passes over what is no pattern."""
-    import pathspec
-
-    kept = []
-    for line in lines:
-        # Each star multiplies the time that a match may take; beyond these bounds a name could hold up a walk.
-        if line.count("**") > 3 or any(len(re.findall(r"\*+", part)) > 3 for part in line.split("/")):
-            continue
-        try:
-            pathspec.GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        kept.append(line)
-    return kept
+def _repository(git: Path) -> Path | None:
+    """The folder of a repository; in a work tree of several, a file says where it is."""
+    try:
+        if git.is_dir():
+            return git
+        word, _, place = git.read_text("utf-8").strip().partition(": ")
+        if word != "gitdir":
+            return None
+        own = git.parent / place
+        shared = own / "commondir"
+        return own / shared.read_text("utf-8").strip() if shared.is_file() else own
+    except (OSError, ValueError):
+        return None

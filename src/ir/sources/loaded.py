@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ir.errors import SourceError
-from ir.sources.skipped import Skipped
+from ir.sources.skipped import Skip, Skipped
 
 __all__ = ["LoadedScope", "Loader", "Placed"]
 
@@ -19,8 +19,8 @@ class Placed(NamedTuple):
     place: str
 
 
-#: Yields items and calls ``skip(id, reason)`` for what it leaves out.
-Loader = Callable[[Callable[[str, str], None]], Iterable[Placed]]
+#: Yields items and calls ``skip`` for what it leaves out.
+Loader = Callable[[Skip], Iterable[Placed]]
 
 
 class LoadedScope(Mapping[str, Any]):
@@ -58,11 +58,15 @@ class LoadedScope(Mapping[str, Any]):
         skipped: list[Skipped] = []
         items: dict[str, Any] = {}
         places: dict[str, str] = {}
-        for item in self._load(lambda id, reason: skipped.append(Skipped(id, reason))):
+
+        def skip(id: str, reason: str, below: str | None = None) -> None:
+            skipped.append(Skipped(id, reason, below))
+
+        for item in self._load(skip):
             if item.id in items:
                 raise SourceError(
                     f"The id {item.id!r} comes twice: {places[item.id]} and {item.place}.",
-                    remedy="Every item needs an id of its own; name the key that holds it with id_key=.",
+                    remedy="Every item needs an id of its own; of records, id_key= names the key that holds it.",
                 )
             items[item.id], places[item.id] = item.raw, item.place
         self._items, self._skipped = items, skipped

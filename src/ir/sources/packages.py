@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
+from ir.sources.skipped import Skip
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -28,7 +29,7 @@ def load_packages(manifest: str | Path | None = None, readme_chars: int = README
     What is listed, or installed in editable form, is ``"ours"``; the rest is ``"third-party"``.
     """
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         found = _installed() if manifest is None else _listed(Path(manifest).expanduser(), skip)
         taken: dict[str, str] = {}
         for record, place in found:
@@ -87,7 +88,7 @@ def _names(requirements: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _listed(manifest: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[dict[str, Any], str]]:
+def _listed(manifest: Path, skip: Skip) -> Iterator[tuple[dict[str, Any], str]]:
     try:
         lines = manifest.read_text("utf-8", "replace").splitlines()
     except OSError as error:
@@ -102,10 +103,15 @@ def _listed(manifest: Path, skip: Callable[[str, str], None]) -> Iterator[tuple[
             continue
         folder = manifest.parent / Path(entry).expanduser()
         place = f"{manifest.name}:{number}"
-        if not folder.is_dir():
-            skip(place, f"there is no folder {entry!r}")
+        try:
+            if not folder.is_dir():
+                skip(place, f"there is no folder {entry!r}")
+                continue
+            record, problem = _project(folder)
+        except OSError as error:
+            # A package is called as its file says, so nobody knows which one could not be read: all of them stay.
+            skip(place, f"{error.filename} cannot be read: {error.strerror}", "")
             continue
-        record, problem = _project(folder)
         if problem:
             skip(place, problem)
         yield record, place
@@ -136,7 +142,7 @@ def _pyproject(file: Path) -> tuple[dict[str, Any], str | None]:
         loaded = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}, None
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         return {}, f"{file} cannot be used: {error}; the folder's name is taken"
     project = loaded.get("project")
     return (project, None) if isinstance(project, dict) else ({}, None)

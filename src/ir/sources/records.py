@@ -10,6 +10,7 @@ from typing import Any
 
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
+from ir.sources.skipped import Skip
 
 __all__ = ["ID_KEYS", "Fetcher", "json_lines", "load_jsonl", "load_records", "resolve_fetcher"]
 
@@ -44,7 +45,7 @@ def load_records(fetcher: Fetcher | str, id_key: str | None = None) -> Loader:
     """A loader of what the fetcher returns."""
     fetch = resolve_fetcher(fetcher)
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         try:
             fetched = list(fetch())
         except SourceError:
@@ -64,7 +65,7 @@ def load_jsonl(path: str | Path, id_key: str | None = None) -> Loader:
     """A loader of a file with one JSON object on each line; a broken line is an error that names it."""
     file = Path(path).expanduser()
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         for number, record, problem in json_lines(file):
             place = f"{file.name}:{number}"
             if problem is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
 from ir.sources.records import json_lines
+from ir.sources.skipped import Skip
 from ir.sources.walk import displayable
 
 __all__ = ["CLAUDE_SESSIONS", "load_sessions"]
@@ -44,27 +46,43 @@ def load_sessions(root: str | Path = CLAUDE_SESSIONS) -> Loader:
     """
     top = Path(root).expanduser()
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         if not top.exists():
             raise SourceError(f"There are no chat sessions at {str(top)!r}.", remedy="Check the path.")
-        for file in [top] if top.is_file() else sorted(_files(top)):
+        for file in [top] if top.is_file() else sorted(_files(top, skip)):
             name = displayable(file.name if file == top else file.relative_to(top).as_posix())
             try:
                 yield from _session(file, name, skip)
             except SourceError as error:
-                skip(name, error.message)
+                skip(name, error.message, f"{name}#")
 
     return load
 
 
-def _files(top: Path) -> Iterator[Path]:
+def _files(top: Path, skip: Skip) -> Iterator[Path]:
     real = top.resolve()
-    for file in top.rglob("*.jsonl"):
-        if file.is_file() and file.resolve().is_relative_to(real):
-            yield file
+
+    def unread(error: OSError) -> None:
+        if Path(error.filename) == top:
+            raise SourceError(
+                f"The folder {str(top)!r} cannot be read: {error.strerror}.", remedy="Check its permissions."
+            ) from error
+        name = displayable(Path(error.filename).relative_to(top).as_posix()) + "/"
+        skip(name, f"folder cannot be read: {error.strerror}", name)
+
+    for folder, _, names in os.walk(top, onerror=unread):
+        files = (Path(folder, name) for name in names if name.endswith(".jsonl"))
+        yield from (file for file in files if _is_inside(file, real))
 
 
-def _session(file: Path, name: str, skip: Callable[[str, str], None]) -> Iterator[Placed]:
+def _is_inside(file: Path, real: Path) -> bool:
+    try:
+        return file.is_file() and file.resolve().is_relative_to(real)
+    except OSError:
+        return True  # reading it will say why it cannot be read
+
+
+def _session(file: Path, name: str, skip: Skip) -> Iterator[Placed]:
     path = displayable(str(file.absolute()))
     for pair in _pairs(_turns(file, name, skip)):
         pair.about.setdefault("project", displayable(file.parent.name))
@@ -87,7 +105,7 @@ def _pairs(turns: Iterable[tuple[int, str, str, dict[str, str]]]) -> Iterator[_P
         yield current
 
 
-def _turns(file: Path, name: str, skip: Callable[[str, str], None]) -> Iterator[tuple[int, str, str, dict[str, str]]]:
+def _turns(file: Path, name: str, skip: Skip) -> Iterator[tuple[int, str, str, dict[str, str]]]:
     for number, value, problem in json_lines(file):
         if problem is not None:
             skip(f"{name}:{number}", problem)

@@ -11,6 +11,7 @@ from ir.filters import matches, parse_filter
 from ir.sources.files import FileScope
 from ir.sources.loaded import Loader, Placed
 from ir.sources.records import Fetcher, resolve_fetcher
+from ir.sources.skipped import Skip
 
 __all__ = ["SKILL_ROOTS", "load_skills"]
 
@@ -29,7 +30,7 @@ def load_skills(
     fetch = None if fetcher is None else resolve_fetcher(fetcher)
     wanted = _wanted(filter)
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         records = _fetched(fetch) if fetch is not None else _found(_roots(roots), skip)
         return (record for record in records if wanted(record.raw))
 
@@ -67,7 +68,7 @@ def _fetched(fetch: Fetcher) -> Iterator[Placed]:
         yield Placed(str(name), dict(record), f"record {number}")
 
 
-def _found(roots: Iterable[Path], skip: Callable[[str, str], None]) -> Iterator[Placed]:
+def _found(roots: Iterable[Path], skip: Skip) -> Iterator[Placed]:
     """The skills below the roots. A name that was taken is told apart by its folder; a file is taken once."""
     names: set[str] = set()
     paths: set[str] = set()
@@ -84,7 +85,8 @@ def _found(roots: Iterable[Path], skip: Callable[[str, str], None]) -> Iterator[
             names.add(name)
             yield Placed(skill_id, record, raw["path"])
         for problem in scope.skipped():
-            skip(f"{root.name}/{problem.id}", problem.reason)
+            # A skill is called as its file says, so nobody knows which one could not be read: all of them stay.
+            skip(f"{root.name}/{problem.id}", problem.reason, None if problem.below is None else "")
 
 
 def _record(key: str, raw: Mapping[str, Any], root: Path) -> dict[str, Any]:

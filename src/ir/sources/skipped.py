@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-__all__ = ["Skipped"]
+__all__ = ["Skip", "Skipped"]
 
 
 class Skipped(NamedTuple):
-    """Something that was not read: its id within the source, and the reason in words."""
+    """Something that was not read: its id within the source, and the reason in words.
+
+    ``below`` is given for what may be there but could not be looked at: an index keeps what it holds of that id and of
+    all ids that begin so. What a rule leaves out has none.
+    """
 
     id: str
     reason: str
+    below: str | None = None
+
+
+class Skip(Protocol):
+    """Who hears of what is left out."""
+
+    def __call__(self, id: str, reason: str, below: str | None = None) -> None: ...

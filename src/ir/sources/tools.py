@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
+from ir.sources.skipped import Skip
 
 __all__ = ["load_tools"]
 
@@ -22,7 +23,7 @@ def load_tools(tools: Tools | Callable[[], Tools]) -> Loader:
     ``tools`` may also be a server's answer to ``tools/list``, the path of a JSON file with either, or a function.
     """
 
-    def load(skip: Callable[[str, str], None]) -> Iterator[Placed]:
+    def load(skip: Skip) -> Iterator[Placed]:
         for number, tool in enumerate(_definitions(tools() if callable(tools) else tools), 1):
             name = _get(tool, "name")
             if not isinstance(name, str) or not name.strip():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ir.errors import SourceError
 from ir.sources.ignore import IgnoreRules
+from ir.sources.skipped import Skip
 
 __all__ = ["Found", "displayable", "walk"]
 
@@ -35,9 +36,7 @@ def displayable(name: str) -> str:
     return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def walk(
-    root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip: Callable[[str, str], None]
-) -> Iterator[Found]:
+def walk(root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip: Skip) -> Iterator[Found]:
     """The files below ``root`` in order of their names, folder by folder; ``skip(id, reason)`` hears what is wrong.
 
     Links are followed to files inside the root only. A link to a folder is never followed: inside the root that
@@ -67,7 +66,7 @@ def walk(
         pending.extend(reversed(below))
 
 
-def _entries(folder: str, prefix: str, skip: Callable[[str, str], None]) -> list[os.DirEntry[str]]:
+def _entries(folder: str, prefix: str, skip: Skip) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listing:
             return sorted(listing, key=lambda entry: entry.name)
@@ -77,7 +76,7 @@ def _entries(folder: str, prefix: str, skip: Callable[[str, str], None]) -> list
         raise SourceError(f"There is no folder {folder!r}.", remedy="Check the path.") from error
     except OSError as error:
         if prefix:
-            skip(displayable(prefix), f"folder cannot be read: {error.strerror}")
+            skip(displayable(prefix), f"folder cannot be read: {error.strerror}", displayable(prefix))
             return []
         raise SourceError(
             f"The folder {folder!r} cannot be read: {error.strerror}.", remedy="Check its permissions."
@@ -91,7 +90,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Callable[[str, str], None]) -> Found | None:
+def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Skip) -> Found | None:
     name = displayable(path)
     try:
         info = entry.stat()
@@ -107,7 +106,8 @@ def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Callable[[st
             skip(name, "link leads nowhere")
         return None
     except OSError as error:
-        skip(name, f"cannot be read: {error.strerror}")
+        # Nobody knows what it is; if it is a folder, what was indexed of it stays.
+        skip(name, f"cannot be read: {error.strerror}", f"{name}/")
         return None
     if not stat.S_ISREG(info.st_mode):
         skip(name, "not a regular file")

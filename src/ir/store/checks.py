@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ir.base import Record, json_clean
+from ir.base import Record, json_clean, storable
 from ir.errors import InvalidInput
 
 __all__ = ["clean_edges", "clean_record", "clean_records", "clean_settings", "common_dimension", "fits", "mode_key"]
 
 
 def clean_record(record: Record) -> Record:
-    """The record as stores keep it: a finite float32 vector of its own, metadata in JSON's types."""
+    """The record as stores keep it: a finite float32 vector of its own, metadata in JSON's types, storable texts."""
     for name in ("id", "artifact_id", "surface_kind", "text"):
         if not isinstance(getattr(record, name), str):
             raise InvalidInput(f"A record's {name} must be a string, not {getattr(record, name)!r}.")
@@ -31,11 +31,11 @@ def clean_record(record: Record) -> Record:
             remedy="Look at what the embedder returns for its text.",
         )
     return Record(
-        id=record.id,
-        artifact_id=record.artifact_id,
-        surface_kind=record.surface_kind,
+        id=storable(record.id),
+        artifact_id=storable(record.artifact_id),
+        surface_kind=storable(record.surface_kind),
         surface_index=int(record.surface_index),
-        text=record.text,
+        text=storable(record.text),
         vector=vector,
         metadata=json_clean(record.metadata),
     )
@@ -51,11 +51,11 @@ def clean_records(records: Sequence[Record]) -> list[Record]:
         return [clean_record(record) for record in records]
     return [
         Record(
-            record.id,
-            record.artifact_id,
-            record.surface_kind,
+            storable(record.id),
+            storable(record.artifact_id),
+            storable(record.surface_kind),
             int(record.surface_index),
-            record.text,
+            storable(record.text),
             vector,
             json_clean(record.metadata),
         )
@@ -106,7 +106,7 @@ def clean_edges(edges: Mapping[str, Any]) -> dict[str, list[Any]]:
             raise InvalidInput(f"The edges of type {edge_type!r} must be a list of targets, not {targets!r}.")
         cleaned = [json_clean(target) for target in targets]
         if cleaned:
-            out[str(edge_type)] = cleaned
+            out[storable(str(edge_type))] = cleaned
     return out
 
 
@@ -127,4 +127,4 @@ def mode_key(mode: str) -> str:
             f"A calibration's mode must be a string that is not empty and has no path separator, not {mode!r}.",
             remedy="Use a search mode such as 'dense', 'lexical' or 'hybrid'.",
         )
-    return mode
+    return storable(mode)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ir.base import Record, json_clean
+from ir.base import Record, json_clean, ledger_key, storable
 from ir.store.checks import clean_edges, clean_records, clean_settings, common_dimension, mixed_dimensions, mode_key
 from ir.store.journal import Journal
 from ir.store.opening import open_store
@@ -128,7 +128,7 @@ class CorpusStore:
 
     def get_record(self, record_id: str) -> Record:
         """The record of that id; ``KeyError`` if there is none. It is the caller's to change."""
-        record = self._read_record(record_id)
+        record = self._read_record(storable(record_id))
         if record is None:
             raise KeyError(f"no record {record_id!r} in this store")
         return record
@@ -141,11 +141,11 @@ class CorpusStore:
         """Forget records; missing ones are tolerated."""
         if record_ids:
             with self._write_scope():
-                self._erase_records(record_ids)
+                self._erase_records([storable(record_id) for record_id in record_ids])
 
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
-        found = (self._read_record(record_id) for record_id in dict.fromkeys(record_ids))
+        found = (self._read_record(record_id) for record_id in dict.fromkeys(map(storable, record_ids)))
         return [record for record in found if record is not None]
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
@@ -190,12 +190,12 @@ class CorpusStore:
 
     def get_ledger_entry(self, key: str) -> dict[str, Any] | None:
         """What the ledger says under a key (see :func:`ir.base.ledger_key`)."""
-        entry: dict[str, Any] | None = self._read("ledger", key)
+        entry: dict[str, Any] | None = self._read("ledger", storable(key))
         return entry
 
     def set_ledger_entry(self, key: str, entry: Mapping[str, Any]) -> None:
         """Write the ledger's entry for a key."""
-        self._write("ledger", key, json_clean(entry))
+        self._write("ledger", storable(key), json_clean(entry))
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""
@@ -205,7 +205,7 @@ class CorpusStore:
 
     def delete_ledger_entry(self, key: str) -> None:
         """Strike an entry from the ledger; a missing one is tolerated."""
-        self._erase("ledger", key)
+        self._erase("ledger", storable(key))
 
     def ledger_items(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The ledger's ``(key, entry)`` pairs as of now; the ledger may change meanwhile."""
@@ -217,7 +217,7 @@ class CorpusStore:
 
     def get_links(self, artifact_id: str) -> dict[str, list[Any]]:
         """The edges out of an artifact, by type; empty if it has none."""
-        return self._read("links", artifact_id) or {}
+        return self._read("links", storable(artifact_id)) or {}
 
     def set_links(self, artifact_id: str, edges: Mapping[str, Any]) -> None:
         """Replace the edges out of an artifact. A target is an artifact id or a ``[source, artifact_id]`` pair.
@@ -226,13 +226,13 @@ class CorpusStore:
         """
         kept = clean_edges(edges)
         if kept:
-            self._write("links", artifact_id, kept)
+            self._write("links", storable(artifact_id), kept)
         else:
-            self._erase("links", artifact_id)
+            self._erase("links", storable(artifact_id))
 
     def delete_links(self, artifact_id: str) -> None:
         """Remove the edges out of an artifact; a missing entry is tolerated."""
-        self._erase("links", artifact_id)
+        self._erase("links", storable(artifact_id))
 
     def link_items(self) -> Iterator[tuple[str, dict[str, list[Any]]]]:
         """``(artifact_id, edges)`` of every artifact that has edges, as of now; links may change meanwhile."""
@@ -356,22 +356,31 @@ class CorpusStore:
     def _read(self, view: View, key: str) -> Any:
         """A value of its own for the caller, ``None`` if there is none."""
         mapping = self._view(view)
+        if view == "links" and ledger_key(key) in mapping:
+            return _artifact_links(key, mapping[ledger_key(key)])[1]
         return json_clean(mapping[key]) if key in mapping else None
 
     def _read_all(self, view: View) -> list[tuple[str, Any]]:
         mapping = self._view(view)
+        if view == "links":
+            return [_artifact_links(key, mapping[key]) for key in list(mapping)]
         return [(key, json_clean(mapping[key])) for key in list(mapping)]
 
     def _write(self, view: View, key: str, value: Any) -> None:
         """Keep a JSON-clean value that nobody else holds."""
         with self.transaction():
+            if view == "links":
+                self._open_journal().erase(self.links, key)
+                key, value = ledger_key(key), {"artifact_id": key, "edges": value}
             self._open_journal().write(self._view(view), key, value)
             self._touched(searchable=view == "config")
 
     def _erase(self, view: View, key: str) -> None:
         """Forget a value; a missing one is tolerated."""
         with self.transaction():
-            if self._open_journal().erase(self._view(view), key):
+            keys = (key, ledger_key(key)) if view == "links" else (key,)
+            erased = [self._open_journal().erase(self._view(view), name) for name in keys]
+            if any(erased):
                 self._touched(searchable=view == "config")
 
     def _view(self, view: View) -> MutableMapping[str, Any]:
@@ -386,6 +395,14 @@ class CorpusStore:
         self._writes += 1
         if searchable:
             self._latest = None
+
+
+def _artifact_links(key: str, value: Any) -> tuple[str, Any]:
+    """The artifact and its edges. An id may be no key of a mapping that keeps files, so it is hashed and stands inside;
+    in mappings that were written before, it is the key and the value is just the edges."""
+    if isinstance(value.get("artifact_id"), str):
+        return value["artifact_id"], json_clean(value["edges"])
+    return key, json_clean(value)
 
 
 def _meta_of(record: Record) -> dict[str, Any]:

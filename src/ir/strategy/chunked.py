@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ir.base import IndexPlan, Surface, heading_of
+from ir.base import PAGE_STARTS, IndexPlan, Surface, heading_of
 from ir.errors import InvalidInput
 from ir.strategy.cuts import Cutter
 from ir.strategy.fields import artifact_fields
@@ -92,20 +92,26 @@ def _section(outline: Outline, start: int, title: object) -> str:
     return " > ".join(trail)
 
 
-def _places(text: str, spans: Sequence[tuple[int, int]], raw: Any) -> Iterator[dict[str, int]]:
-    """The lines (1-based, inclusive) and the page of each span. A first line of ``None`` means: no lines to cite."""
+def _places(text: str, spans: Sequence[tuple[int, int]], raw: Any) -> Iterator[dict[str, Any]]:
+    """The lines (1-based, inclusive) and the first page of each span, and where in it further pages begin.
+
+    A first line of ``None`` means: no lines to cite.
+    """
     mapping = raw if isinstance(raw, Mapping) else {}
     first_line = mapping.get("_first_line", 1)
     pages = mapping.get("_pages") or ()
     line, seen = first_line or 1, 0
     for start, end in spans:
-        place = {}
+        place: dict[str, Any] = {}
         if first_line is not None:
             line += text.count("\n", seen, start)
             seen = start
             place = {"line_start": line, "line_end": line + text.count("\n", start, end)}
         if pages:
-            place["page"] = max(1, bisect_right(pages, start))
+            place["page"] = page = max(1, bisect_right(pages, start))
+            further = [offset - start for offset in pages[page : bisect_left(pages, end)]]
+            if further:
+                place[PAGE_STARTS] = further
         yield place
 
 
@@ -113,7 +119,8 @@ class Chunked:
     """Overlapping ``chunk`` surfaces, cut at headings, else near paragraph, sentence, line or word ends.
 
     Each carries ``chunk_index``, ``n_chunks``, ``start``/``end`` (``text[start:end]`` is the chunk),
-    ``line_start``/``line_end`` and, in Markdown, ``section`` (the headings above it). With ``max_tokens`` a chunk
+    ``line_start``/``line_end`` and, in Markdown, ``section`` (the headings above it). A chunk of a PDF has the ``page``
+    that it begins on, and the offsets in it at which further pages begin. With ``max_tokens`` a chunk
     also stays within that many tokens, counted by ``count_tokens`` or estimated.
 
     >>> plan = Chunked(chunk_size=40, overlap=8).decompose("a", "First sentence here. Second sentence there. Third.")

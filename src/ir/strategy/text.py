@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
+
+from ir.base import storable
 
 __all__ = ["TEXT_KEYS", "layout_of", "text_key_of", "text_of"]
 
 #: Where the text of a mapping is looked for, in this order.
 TEXT_KEYS = ("text", "content", "body", "description")
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm"})
 _CODE = """
     bash c cc cfg clj cpp cs css csv cxx dart erl ex exs go gradle h hpp hs ini ipynb java jl js json jsonl jsx kt lua
@@ -37,7 +37,7 @@ def text_of(raw: Any, text_key: str | None = None) -> str:
     if isinstance(raw, (bytes, bytearray, memoryview)):
         return bytes(raw).decode("utf-8", "replace")
     text = raw if isinstance(raw, str) else str(raw)
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+    return storable(text)
 
 
 def text_key_of(raw: Mapping[str, Any], text_key: str | None = None) -> str | None:

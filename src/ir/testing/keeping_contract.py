@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,32 @@ class KeepingContract:
         kept = store.get_record("r").metadata
         assert kept == {"pair": [1, 2], "number": 4, "deep": {"set": ["only"], "5": None}, "yes": True}
         assert type(kept["number"]) is int
+
+    def test_halves_of_surrogate_pairs_are_replaced(self, store: Store) -> None:
+        """No encoding can store them; every store gives back the same, under the id as given and as it was kept."""
+        half, kept_as = "cut \ud83d", "cut \ufffd"
+        fields: Any = {half: [half, {"deep": half}]}
+        store.put_record(made(half, half, artifact=half, kind=half, **fields))
+        for name in (half, kept_as):
+            kept = store.get_record(name)
+            assert (kept.id, kept.artifact_id, kept.surface_kind, kept.text) == (kept_as,) * 4
+            assert kept.metadata == {kept_as: [kept_as, {"deep": kept_as}]}
+            assert [record.id for record in store.get_records([name])] == [kept_as]
+        store.set_ledger_entry(half, {"artifact_id": half})
+        store.set_ledger_entries({f"{half}!": {"artifact_id": half}})
+        store.set_links(half, {half: [half]})
+        store.set_config({half: half})
+        store.set_calibration(half, {half: half})
+        entries = {kept_as: {"artifact_id": kept_as}, f"{kept_as}!": {"artifact_id": kept_as}}
+        assert dict(store.ledger_items()) == entries
+        assert store.get_ledger_entry(half) == store.get_ledger_entry(kept_as) == {"artifact_id": kept_as}
+        assert store.get_links(half) == {kept_as: [kept_as]}
+        assert store.get_config() == {kept_as: kept_as}
+        assert store.get_calibration(half) == {kept_as: kept_as}
+        store.delete_record(half)
+        store.delete_links(half)
+        store.delete_ledger_entry(half)
+        assert (len(store), list(store.link_items()), len(list(store.ledger_items()))) == (0, [], 1)
 
     def test_what_came_back_is_a_copy(self, store: Store) -> None:
         given = made("r", tags=["x"])

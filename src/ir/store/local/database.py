@@ -119,6 +119,9 @@ class Database:
             connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        except UnicodeDecodeError as error:
+            connection.close()
+            raise sqlite3.DatabaseError("malformed schema") from error  # its own message cannot be read
         except BaseException:
             connection.close()
             raise

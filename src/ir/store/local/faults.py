@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import errno
+import json
+import os
+import shutil
 import sqlite3
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from ir.errors import CorpusBusy, CorpusCorrupt, IrError, StoreUnwritable
 
-__all__ = ["translated"]
+__all__ = ["busy", "corrupt", "full_disk", "parsed", "translated"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+#: "Could not decode" is said of a text that is none any more.
+_DAMAGE = ("not a database", "malformed", "corrupt", "could not decode", "no such column", "no such table")
+#: How faiss, tantivy and numpy say that a disk is full; none of them gives the number of the error.
+_NO_SPACE = ("no space left", "(os error 28)", "quota exceeded", "(os error 122)", "requested and")
+#: With less than this on a disk, a writer that failed and does not say why has run out of space.
+_NEARLY_NOTHING = 65_536
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def parsed(text: str) -> Any:
+    """What was written as JSON. SQLite does not notice when a byte of it has changed."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise sqlite3.DatabaseError(f"malformed: {error}") from error
+
+
+def full_disk(error: BaseException, folder: Path) -> OSError | None:
+    """The system's error for a full disk, if that is what a library meant; ``folder`` is where it wrote.
+
+    To be asked before anything is cleaned up: a thread that was killed for it only says that it was.
+    """
+    if not isinstance(error, (OSError, RuntimeError, ValueError)) or getattr(error, "errno", None) is not None:
+        return None
+    text = str(error).lower()
+    if any(sign in text for sign in _NO_SPACE) or shutil.disk_usage(folder).free < _NEARLY_NOTHING:
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return None
 
 
 class translated:  # noqa: N801
@@ -54,7 +85,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> IrError | None:
         return _read_only(path)
     if "locked" in text or "busy" in text:
         return busy(path)
-    if "not a database" in text or "malformed" in text or "corrupt" in text:
+    if any(sign in text for sign in _DAMAGE):
         return corrupt(path)
     return None
 
@@ -70,7 +101,7 @@ def busy(path: Path, holder: str = "") -> CorpusBusy:
     who = f" ({holder})" if holder else ""
     return CorpusBusy(
         f"The corpus at {path} is being written by another process{who}.",
-        remedy="Wait until it is done, then try again. Searching is possible meanwhile.",
+        remedy="Wait until it is done, then try again. What was built before can be searched meanwhile.",
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer, document_numbers
+from ir.store.local.faults import full_disk, parsed
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
@@ -61,11 +62,14 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str | None) -> Manifest | None:
-        """``None`` for no generation, or one that this version makes differently."""
+        """``None`` for no generation, and for one that is made differently by now or whose description is damaged."""
         if not text:
             return None
-        held = json.loads(text)
-        return cls(**held) if held.get("layout") == _LAYOUT else None
+        try:
+            held = json.loads(text)
+            return cls(**held) if held.get("layout") == _LAYOUT else None
+        except (TypeError, ValueError, AttributeError):
+            return None
 
     def dumps(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
@@ -124,10 +128,13 @@ def make_generation(
         if durable:
             sync_folder(home)
             reach("generation:folder-synced")
-    except BaseException:
+    except BaseException as error:
         import shutil
 
+        full = full_disk(error, home)
         shutil.rmtree(aside, ignore_errors=True)
+        if full is not None:
+            raise full from error
         raise
     return manifest
 
@@ -243,7 +250,7 @@ def _write_words(
     with closing(ForwardWriter(folder / FORWARD, name)) as forward:
         while rows := cursor.fetchmany(_READ):
             held = [
-                fields[number] if number in fields else {} if metadata == "{}" else json.loads(metadata)
+                fields[number] if number in fields else {} if metadata == "{}" else parsed(metadata)
                 for number, _, metadata, _ in rows
             ]
             surfaces = [(row[3], known) for row, known in zip(rows, held, strict=True)]

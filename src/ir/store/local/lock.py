@@ -41,23 +41,54 @@ class WriterLock:
             os.close(descriptor)
         self._threads.release()
 
-    def _locked(self, deadline: float) -> int:
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def holder(self) -> str | None:
+        """Who holds the lock now; ``None`` if nobody does."""
         try:
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= deadline:
-                        raise busy(self._folder, self._holder()) from None
-                    time.sleep(_POLL_SECONDS)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"process {os.getpid()}".encode(), 0)
-            return descriptor
-        except BaseException:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return self._holder() or "unknown"
+        finally:
             os.close(descriptor)
-            raise
+        return None
+
+    def _locked(self, deadline: float) -> int:
+        while True:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except FileNotFoundError:
+                continue  # the folder was removed since it was made
+            try:
+                self._wait_for(descriptor, deadline)
+                if self._is_in_place(descriptor):
+                    os.ftruncate(descriptor, 0)
+                    os.pwrite(descriptor, f"process {os.getpid()}".encode(), 0)
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def _wait_for(self, descriptor: int, deadline: float) -> None:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise busy(self._folder, self._holder()) from None
+                time.sleep(_POLL_SECONDS)
+
+    def _is_in_place(self, descriptor: int) -> bool:
+        """Whether the file that was locked is still the one that others lock: the corpus may have been removed."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def _holder(self) -> str:
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 from ir.base import Record
+from ir.store.local.faults import parsed
 from ir.store.local.tables import records_of
 
 __all__ = ["entry_pages", "record_pages"]
@@ -40,7 +40,7 @@ def entry_pages(connecting: Connecting, table: str, size: int) -> Iterator[list[
         rows = connection.execute(f"SELECT key, value FROM {table} WHERE key = ''").fetchall()
     while True:
         if rows:
-            yield [(key, json.loads(value)) for key, value in rows]
+            yield [(key, parsed(value)) for key, value in rows]
         with connecting() as connection:
             rows = connection.execute(query, (last, size)).fetchall()
         if not rows:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ir.base import Row
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.checks import fits
+from ir.store.local.faults import parsed
 from ir.store.local.view import View
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ class LocalSnapshot:
                 part = missing[start : start + _MOST]
                 for number, *row, metadata in self._connection.execute(_ROWS.format(",".join("?" * len(part))), part):
                     held[number] = (row, _reader(metadata))
+            if not held.keys() >= set(missing):
+                # The index is made of this very version, so it was the database that lost them.
+                raise sqlite3.DatabaseError("malformed: records are missing that the index names")
         return [Row._make((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
@@ -92,14 +96,14 @@ class LocalSnapshot:
 
 def _reader(metadata: str) -> Callable[[], dict[str, Any]]:
     """What makes a record's metadata anew: a hit is the caller's to change."""
-    parsed: dict[str, Any] = json.loads(metadata)
-    inner = [value for value in parsed.values() if isinstance(value, (list, dict))]
+    known: dict[str, Any] = parsed(metadata)
+    inner = [value for value in known.values() if isinstance(value, (list, dict))]
     if not inner:
-        return parsed.copy
+        return known.copy
     if any(isinstance(value, dict) or any(isinstance(item, (list, dict)) for item in value) for value in inner):
         return partial(json.loads, metadata)
-    return partial(_with_lists, parsed)
+    return partial(_with_lists, known)
 
 
-def _with_lists(parsed: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value[:] if type(value) is list else value for key, value in parsed.items()}
+def _with_lists(known: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value[:] if type(value) is list else value for key, value in known.items()}

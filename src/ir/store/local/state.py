@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ir.analysis import Analyzer, analyzer_for
+from ir.store.local.faults import parsed
 from ir.store.local.files import is_intact
 from ir.store.local.generation import Manifest, make_generation
 
@@ -32,7 +32,7 @@ class State:
         return cls(*connection.execute("SELECT seq, generation, config FROM state").fetchone())
 
     def settings(self) -> dict[str, Any]:
-        return json.loads(self.config) if self.config else {}
+        return parsed(self.config) if self.config else {}
 
     def analyzer(self) -> Analyzer:
         return analyzer_for(self.settings().get("language") or "english")

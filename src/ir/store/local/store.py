@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ir.base import Record, json_clean
+from ir.base import Record, json_clean, storable
 from ir.errors import CorpusBusy, StoreUnwritable
 from ir.store.local.database import CACHE_KB, Database
-from ir.store.local.faults import translated
+from ir.store.local.faults import corrupt, parsed, translated
 from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages
@@ -37,6 +37,10 @@ DFLT_LOCK_TIMEOUT = 10.0
 _WRITING_CACHE_KB = 64_000
 #: Of about so many records a transaction keeps the metadata at hand: some tens of megabytes, to spare reading them.
 _MOST_FIELDS = 50_000
+#: How often a reader brings the derived files up to date before it makes some for itself.
+_CATCHING_UP = 3
+#: A database of up to so many bytes is gone through before a build may say that there was nothing to do.
+_QUICKLY_CHECKED = 100_000_000
 
 
 class _Transaction(threading.local):
@@ -93,10 +97,36 @@ class LocalStore(CorpusStore):
         """Whether anything was ever written here."""
         return self._database.exists()
 
+    def writer(self) -> str | None:
+        """Who is writing here now, as in ``"process 4711"``; ``None`` if nobody is."""
+        return self._writer.holder()
+
     def close(self) -> None:
         """Let go of connections and open files; the store can be used again."""
         self._held = None
         self._database.close()
+
+    def remove(self) -> None:
+        """Take the corpus off the disk, after whoever is writing it. If that fails, it stays as it was."""
+        from ir.store.local.removing import remove_folder  # what it imports takes longer than opening a corpus
+
+        with translated(self.path):
+            self._writer.acquire(self.lock_timeout)
+            try:
+                self.close()
+                remove_folder(self.path)
+            finally:
+                self._writer.release()
+
+    def check(self) -> None:
+        """Go through the whole database; :class:`~ir.errors.CorpusCorrupt` if it is damaged anywhere."""
+        with self._connection() as connection:
+            self._check(connection)
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise corrupt(self.path)
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -118,9 +148,9 @@ class LocalStore(CorpusStore):
             yield
             return
         with translated(self.path):
-            self._database.create()
             self._writer.acquire(patience)
             try:
+                self._database.create()
                 with self._database.lend() as connection:
                     connection.execute(f"PRAGMA cache_size = {-_WRITING_CACHE_KB}")
                     connection.execute("BEGIN IMMEDIATE")
@@ -144,6 +174,8 @@ class LocalStore(CorpusStore):
         name = None
         if self._own.written:
             connection.execute("UPDATE state SET seq = seq + 1")
+        elif derive and self._database.path.stat().st_size <= _QUICKLY_CHECKED:
+            self._check(connection)
         if derive and self._own.records_written:
             reach("records:written")
             self._home.mkdir(exist_ok=True)
@@ -186,6 +218,7 @@ class LocalStore(CorpusStore):
         if held is not None and held.seq == connection.execute("SELECT seq FROM state").fetchone()[0]:
             return held
         damaged = None
+        tries = 0
         while True:
             state = State.read(connection)
             if self._held is not None and self._held.seq == state.seq:
@@ -200,7 +233,9 @@ class LocalStore(CorpusStore):
                     connection.execute("ROLLBACK")
                     connection.execute("BEGIN")
                     continue
-            if not self._caught_up(connection):
+            tries += 1
+            # Others may write as fast as we catch up, and a damaged database never looks caught up.
+            if tries > _CATCHING_UP or not self._caught_up(connection):
                 with self._opening:
                     self._held = self._private(connection, State.read(connection))
                     return self._held
@@ -236,7 +271,12 @@ class LocalStore(CorpusStore):
 
         home = Path(tempfile.mkdtemp(prefix="ir-"))
         manifest = derive_from(connection, state, self._home, home, durable=False)
-        view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
+        try:
+            view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
+        except Damaged as error:
+            # The files are new, so it is what they were made from that cannot be right.
+            shutil.rmtree(home, ignore_errors=True)
+            raise corrupt(self.path) from error
         weakref.finalize(view, shutil.rmtree, home, ignore_errors=True)
         return view
 
@@ -256,7 +296,7 @@ class LocalStore(CorpusStore):
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
         with self._connection() as connection:
-            return read_records(connection, record_ids)
+            return read_records(connection, [storable(record_id) for record_id in record_ids])
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
         """Every record in the order of writing, ``batch`` at a time; no more than those are in memory."""
@@ -268,7 +308,7 @@ class LocalStore(CorpusStore):
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""
-        rows = [(key, _cleaned(entry)) for key, entry in entries.items()]
+        rows = [(storable(key), _cleaned(entry)) for key, entry in entries.items()]
         with self._write_scope(), self._connection() as connection:
             connection.executemany("INSERT OR REPLACE INTO ledger VALUES (?, ?)", rows)
             self._own.written = self._own.written or bool(rows)
@@ -316,10 +356,10 @@ class LocalStore(CorpusStore):
             text = self._one("SELECT config FROM state")
         else:
             text = self._one(f"SELECT value FROM {view} WHERE key = ?", key)
-        return None if text is None else json.loads(text)
+        return None if text is None else parsed(text)
 
     def _read_all(self, view: str) -> list[tuple[str, Any]]:
-        return [(key, json.loads(value)) for key, value in self._rows(f"SELECT key, value FROM {view} ORDER BY key")]
+        return [(key, parsed(value)) for key, value in self._rows(f"SELECT key, value FROM {view} ORDER BY key")]
 
     def _write(self, view: str, key: str, value: Any) -> None:
         text = _dumped(value)
@@ -354,6 +394,7 @@ def _dumped(value: Any) -> str:
 def _cleaned(entry: Mapping[str, Any]) -> str:
     """As JSON; what JSON has no word for is converted, which is rarely needed."""
     try:
-        return _plain_json.encode(entry)
+        text = _plain_json.encode(entry)
     except (TypeError, ValueError):
         return _dumped(json_clean(entry))
+    return storable(text)

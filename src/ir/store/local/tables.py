@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ir.base import Record
+from ir.store.local.faults import parsed
 
 __all__ = ["all_records", "erase_records", "read_record", "read_records", "records_of", "write_records"]
 
@@ -96,4 +97,4 @@ def _parts(values: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 def _record(row: Any) -> Record:
     record_id, artifact, kind, index, text, vector, metadata = row
-    return Record(record_id, artifact, kind, index, text, np.frombuffer(vector, "<f4").copy(), json.loads(metadata))
+    return Record(record_id, artifact, kind, index, text, np.frombuffer(vector, "<f4").copy(), parsed(metadata))

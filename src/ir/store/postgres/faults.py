@@ -96,7 +96,7 @@ def busy(address: Address, holder: str) -> CorpusBusy:
     who = f" ({holder})" if holder else ""
     return CorpusBusy(
         f"The corpus at {address.label} is being written by another session{who}.",
-        remedy="Wait until it is done, then try again. Searching is possible meanwhile.",
+        remedy="Wait until it is done, then try again. What was built before can be searched meanwhile.",
     )
 
 

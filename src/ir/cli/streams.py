@@ -1,0 +1,74 @@
+"""stdout and stderr as they are found: closed, on a full disk, or in an encoding that lacks a letter."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+from ir.cli.visible import visible
+
+__all__ = ["is_writable", "json_text", "prepare", "say", "settled"]
+
+
+def prepare() -> bool:
+    """Make both fit to print anything; whether there is a stdout at all."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays open as long as the process
+    if sys.stdout is None:
+        say("There is no standard output to write results to.", "Run it without closing stdout; /dev/null would do.")
+        return False
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    return True
+
+
+def say(message: str, remedy: str = "", *, begin: str = "") -> None:
+    """Tell the user on stderr what went wrong; where that cannot be written either, the exit code has to do."""
+    with suppress(OSError):
+        print(visible(f"{begin}ir: {message}"), file=sys.stderr)
+        if remedy:
+            print(visible(f"    {remedy}"), file=sys.stderr)
+
+
+def json_text(value: Any) -> str:
+    """One JSON document; what stdout cannot encode is written in JSON's own way, so that it reads as what it is."""
+    import json
+
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    return json.dumps(value, ensure_ascii=not encoding.startswith("utf"), indent=2)
+
+
+def is_writable() -> bool:
+    """Whether stdout takes what was printed so far."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
+def settled(code: int) -> int:
+    """The exit code, once all is written. What cannot be written is said here, before Python says it in its way."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away (`ir search … | head`)
+        _mute(sys.stdout)
+        code = 0
+    except OSError as error:
+        say(f"The output cannot be written: {error.strerror or error}.", "Write it where there is space.")
+        _mute(sys.stdout)
+        code = 3
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _mute(sys.stderr)
+    return code
+
+
+def _mute(stream: Any) -> None:
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
