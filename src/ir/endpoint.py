@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import re
 import socket
 import time
 import urllib.error
@@ -25,7 +26,7 @@ from urllib.parse import urlsplit
 from ir.config.secrets import masked
 from ir.errors import IrError
 
-__all__ = ["TRANSPORT", "Endpoint", "Passing"]
+__all__ = ["TRANSPORT", "Endpoint", "Passing", "TooLong"]
 
 MAX_REPLY_BYTES = 10_000_000
 READ_BYTES = 65_536
@@ -33,6 +34,10 @@ _SHOWN_CHARS = 200
 _LONGEST_PAUSE_S = 20.0
 #: What a connection may raise.
 TRANSPORT = (OSError, http.client.HTTPException)
+#: How servers say that a text is too long.
+_LENGTH = re.compile(
+    r"too (long|large|many tokens)|context (length|size|window)|max\w* .{0,40}(tokens|length)|exceed", re.I
+)
 
 Answer = TypeVar("Answer")
 
@@ -47,6 +52,10 @@ class Passing(Exception):
         super().__init__(message)
         self.wait = wait
         self.limited = limited
+
+
+class TooLong(Exception):
+    """A text, or all of them together, is longer than the server takes; the message is what it said."""
 
 
 class _TimedStream(io.RawIOBase):
@@ -103,7 +112,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at."""
+    """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at.
+
+    With ``tells_length`` a refusal of something too long is :class:`TooLong`, for who can send less.
+    """
 
     base_url: str = field(repr=False)
     name: str
@@ -115,6 +127,7 @@ class Endpoint:
     backoff_s: float = 0.5
     max_bytes: int = MAX_REPLY_BYTES
     patient: bool = False
+    tells_length: bool = False
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -211,6 +224,8 @@ class Endpoint:
         except TRANSPORT:
             said = ""
         message = f"HTTP status {error.code}" + (f" ({said})" if said else "")
+        if self.tells_length and error.code in (400, 413, 422) and _LENGTH.search(said + error.reason):
+            return TooLong(message)
         if error.code == 429 or error.code >= 500:
             return Passing(message, _asked_wait(error.headers), limited=error.code == 429)
         return self.error(f"{self.name} refused the request: {message}.", remedy=self.check)

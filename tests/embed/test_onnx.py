@@ -147,6 +147,45 @@ def test_broken_files_are_errors_that_say_so(tmp_path: Path) -> None:
         make_embedder(str(folder))
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("modules.json", [{"path": ""}], r"modules\.json.*a type"),
+        ("modules.json", ["Transformer"], r"modules\.json.*a type"),
+        ("modules.json", 7, r"modules\.json.*a list of parts"),
+        ("config_sentence_transformers.json", {"prompts": ["query: "]}, r"prompts.*by name"),
+        ("config_sentence_transformers.json", {"prompts": {"query": 7}}, r"prompts.*by name"),
+        ("config.json", {"model_type": "roberta", "max_position_embeddings": "many"}, r"max_position_embeddings"),
+        ("modules.json", [{"type": "x.Transformer"}, {"type": "x.Dense", "path": "2_Dense"}], r"2_Dense.*missing"),
+        (
+            "modules.json",
+            [{"type": "x.Transformer"}, {"type": "x.Normalize"}, {"type": "x.Dense", "path": "2_Dense"}],
+            r"normalises before a dense layer",
+        ),
+    ],
+)
+def test_malformed_files_are_errors_that_name_them(tmp_path: Path, file: str, content: Any, message: str) -> None:
+    folder = folder_with(tmp_path)
+    write_json(folder / file, content)
+    with pytest.raises(EmbedderError, match=message):
+        make_embedder(str(folder), cache=False)
+
+
+def test_a_dense_layer_without_its_weights_is_an_error(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    write_json(folder / "modules.json", [{"type": "x.Transformer"}, {"type": "x.Dense", "path": "2_Dense"}])
+    write_json(folder / "2_Dense" / "config.json", {})
+    write_tensors(folder / "2_Dense" / "model.safetensors", {"weight": np.ones((4, 4), np.float32)})
+    with pytest.raises(EmbedderError, match=r"2_Dense.*linear\.weight"):
+        make_embedder(str(folder), cache=False)
+
+
+def test_a_prompt_that_is_null_is_none(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, config_sentence_transformers={"prompts": {"query": None, "document": None}})
+    embedder, _ = make_embedder(str(folder), cache=False)
+    np.testing.assert_array_equal(embedder(["tea"], input_type="query"), embedder(["tea"]))
+
+
 def test_any_number_of_texts_takes_little_memory(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(folder_with(tmp_path), "m")
     texts = ["tea hot water", "bread"] * 50_000

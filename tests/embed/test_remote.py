@@ -149,6 +149,38 @@ def test_a_server_that_drips_is_given_up_when_the_time_is_over(server: Server, m
         assert time.perf_counter() - began < 2
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "This model's maximum context length is 8192 tokens, however you requested 9000 tokens"),
+        (400, "the input length exceeds the context length"),
+        (413, "Payload Too Large"),
+        (422, "inputs must have less than 512 tokens. Given: 600; too many tokens"),
+    ],
+)
+def test_a_text_that_is_too_long_for_the_server_is_cut_until_it_fits(
+    server: Server, model: Model, status: int, said: str
+) -> None:
+    def limited(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        long = any(len(text) > 10_000 for text in body["input"])
+        return (status, {"error": said}, {}) if long else model(path, body)
+
+    server.behaviour = limited
+    texts = [f"text {number}" for number in range(9)]
+    rows = make_embedder("openai:small", cache=False)[0]([*texts[:5], "x" * 30_000, *texts[5:]])
+    np.testing.assert_allclose(rows[5], vector("x" * 7_500), atol=1e-6)
+    np.testing.assert_allclose(np.delete(rows, 5, axis=0), [vector(text) for text in texts], atol=1e-6)
+
+
+def test_a_text_that_is_always_too_long_is_named(server: Server, model: Model) -> None:
+    server.behaviour = lambda path, body: (400, {"error": "input too long"}, {})
+    with pytest.raises(
+        EmbedderError, match=r"a text of 312 characters for too long: .*input too long.*'tea tea"
+    ) as caught:
+        make_embedder("openai:small", cache=False)[0](["tea " * 625])
+    assert "OPENAI_API_KEY" not in str(caught.value)
+
+
 def test_a_refusal_is_an_error_without_the_key(server: Server, model: Model) -> None:
     model.failures = [(401, {"error": f"bad key {KEY}"}, {})]
     with pytest.raises(EmbedderError, match="refused the request: HTTP status 401") as caught:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +17,11 @@ import pytest
 from tests.models import tiny
 from tests.models.serving import Server, serving
 
+from ir.app.context import Context
+from ir.app.doctor import DoctorRequest, doctor
+from ir.config.files import file_lock
 from ir.embed import make_embedder
-from ir.errors import EmbedderError, InvalidInput, IrError
+from ir.errors import EmbedderError, InvalidInput, IrError, StoreUnwritable
 from ir.models import catalog, fetch, install, places
 from ir.models.catalog import FileSum, KnownModel
 
@@ -285,6 +292,75 @@ def test_a_folder_that_was_pulled_and_damaged_names_where_it_came_from(tmp_path:
     cut(done.path / "model.safetensors")
     with pytest.raises(EmbedderError, match=rf"is damaged.*ir models pull own --from {folder}"):
         make_embedder("own", cache=False)
+
+
+def test_what_a_killed_pull_left_goes_with_the_next(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    (left := places.models_dir() / ".pull-x").mkdir(parents=True)
+    (left / "model.safetensors").write_bytes(b"half")
+    os.utime(left, (0, 0))
+    (fresh := places.models_dir() / ".pull-y").mkdir()
+    held = places.models_dir() / ".pull-z"
+    with file_lock(held / "in-use"):
+        os.utime(held, (0, 0))
+        assert set(install.leftovers()) == {left, fresh}
+        install.pull("own", hub_url=NOWHERE, source=folder, progress=quiet)
+        assert sorted(left_behind()) == [".pull-y", ".pull-z", "own"]
+
+
+KILLED = """
+import sys; from pathlib import Path; from ir.models import install
+def progress(*_): print("here", flush=True); sys.stdin.read()
+install.pull("own", hub_url="http://127.0.0.1:9", source=Path(sys.argv[1]), progress=progress)
+"""
+
+
+def test_a_pull_is_killed_and_the_doctor_sees_it(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+    command = [sys.executable, "-c", KILLED, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"here\n"
+        assert install.leftovers() == []  # it is at work
+        running.kill()
+    (left,) = install.leftovers()
+    checks = doctor(DoctorRequest(), Context()).checks
+    assert any(check.name == "unfinished pull" and str(left) in check.detail for check in checks)
+
+
+def test_many_pulls_of_one_model_at_once_all_succeed(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "mine")
+
+    def pull(_: int) -> str:
+        return install.pull("own", hub_url=NOWHERE, source=folder, progress=quiet, force=True).name
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(pull, range(120))) == {"own"}
+    assert left_behind() == ["own"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_not_taken_for_the_network(tmp_path: Path) -> None:
+    with (
+        serving(lambda path, body: (200, b"x" * 3_000_000, {})) as server,
+        pytest.raises(StoreUnwritable, match=r"No space left on device.*IR_CACHE_DIR"),
+    ):
+        fetch.download(f"{server.url}/file", Path("/dev/full"), quiet)
+    assert len(server.requests) == 1
+
+
+def test_a_disk_that_is_full_for_pip_is_said(
+    tmp_path: Path, known: KnownModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__main__.py").write_text(f"import sys; sys.exit({said!r})")
+    (tmp_path / "pip" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "*")
+    with pytest.raises(StoreUnwritable, match=r"No space left on device.*TMPDIR"):
+        install.pull("little", hub_url=NOWHERE, progress=quiet)
+    assert left_behind() == []
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../b", "C:\\x", ""])

@@ -206,6 +206,18 @@ def test_a_network_of_fixed_shape_leaves_the_first_stage_with_its_reason(teas: A
     assert "dynamic axes" in hits.meta["notes"][0]
 
 
+def test_maxsim_runs_a_folder_in_whole_numbers_too(tmp_path: Path) -> None:
+    folder = tiny.write_bert(tmp_path / "m")
+    exact, whole = (resolve_reranker(f"maxsim:{folder}{suffix}") for suffix in ("", "-int8"))
+    assert (exact.id, whole.id) == ("maxsim:m", "maxsim:m-int8")  # type: ignore[attr-defined]
+    np.testing.assert_allclose(whole("hot tea", SEGMENTS), exact("hot tea", SEGMENTS), atol=0.1)
+    assert whole("hot tea", SEGMENTS) != exact("hot tea", SEGMENTS)
+    named = tiny.write_bert(tmp_path / "own-int8")
+    assert resolve_reranker(f"maxsim:{named}").id == "maxsim:own-int8"  # type: ignore[attr-defined]
+    with pytest.raises(EmbedderUnavailable, match="ir models pull org/none"):
+        resolve_reranker("maxsim:org/none-int8")
+
+
 def test_maxsim_over_minilm_prefers_the_answer() -> None:
     as_installed("minilm")
     rerank = resolve_reranker("maxsim")

@@ -109,7 +109,7 @@ def _writable(folder: Path) -> bool:
 
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
-    from ir.models.install import installed
+    from ir.models.install import installed, leftovers
     from ir.models.origin import again
     from ir.models.soundness import damage
 
@@ -123,6 +123,9 @@ def _embedders() -> Iterator[Check]:
             yield Check(f"model {model.name}", "broken", f"{wrong}; {detail}", again(model.path))
         else:
             yield Check(f"model {model.name}", "ok", detail)
+    for folder in leftovers():
+        detail = f"{folder} was left by a pull that was ended"
+        yield Check("unfinished pull", "info", detail, "The next ir models pull or rm deletes it.")
     if best == "light":
         here = ", ".join(model.name for model in models)
         detail = f"{here} cannot be run without the extra onnx or openvino" if here else "none on this machine"
@@ -169,6 +172,7 @@ def _corpus(name: str) -> Check:
     """Opening a snapshot checks the derived files against the database, and makes anew what does not match."""
     from ir.embed import is_installed
     from ir.index import open_store
+    from ir.models.places import base_and_form
     from ir.store import LocalStore
 
     with open_store(name) as store, store.snapshot() as snapshot:
@@ -177,7 +181,7 @@ def _corpus(name: str) -> Check:
         embedder = str(store.get_config().get("embedder"))
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))
-    folder = Path(embedder.removesuffix("-int8"))
+    folder = Path(base_and_form(embedder)[0])
     if remote or embedder in ("light", "custom") or is_installed(embedder) or folder.is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(

@@ -12,7 +12,7 @@ from typing import IO
 
 from ir.errors import CorpusBusy, StoreUnwritable
 
-__all__ = ["file_lock", "write_atomic"]
+__all__ = ["file_lock", "is_locked", "write_atomic"]
 
 _RETRY_S = 0.02
 
@@ -60,6 +60,16 @@ def file_lock(path: Path, *, timeout_s: float = 10.0) -> Iterator[None]:
                 )
             time.sleep(_RETRY_S)
         yield
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock of ``path``; nothing is made to find out."""
+    try:
+        file = path.with_name(path.name + ".lock").open("r+b")
+    except OSError:
+        return False
+    with file:
+        return not _try_lock(file)
 
 
 def _try_lock(file: IO[bytes]) -> bool:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ir.embed.models import DEFAULT_MODEL, unavailable
 from ir.errors import EmbedderError
 from ir.models.encoder import open_encoder
+from ir.models.folder import read_json
+from ir.models.origin import again
 from ir.models.places import base_and_form, find_folder
 from ir.models.weights import as_float32, read_tensors
 
@@ -90,13 +92,16 @@ class _Dense:
     """A linear layer after pooling."""
 
     def __init__(self, path: Path) -> None:
-        import json
-
-        config = json.loads((path / "config.json").read_text("utf-8"))
+        for file in ("config.json", "model.safetensors"):
+            if not (path / file).is_file():
+                raise EmbedderError(f"The dense layer in {path} is incomplete: {file} is missing.", remedy=again(path))
+        config = read_json(path / "config.json")
         name = str(config.get("activation_function", "Identity")).rpartition(".")[2]
         if name not in _ACTIVATIONS:
             raise EmbedderError(f"{path} uses the activation {name!r}, which is not supported.")
         tensors = read_tensors(path / "model.safetensors")
+        if "linear.weight" not in tensors:
+            raise EmbedderError(f"The dense layer in {path} holds no tensor linear.weight.", remedy=again(path))
         self._activation = _ACTIVATIONS[name]
         self._weight = as_float32(tensors["linear.weight"]).T
         self._bias = as_float32(tensors["linear.bias"]) if "linear.bias" in tensors else np.float32(0)

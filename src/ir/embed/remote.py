@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ir.config import Settings
 from ir.embed.sketch import alike, sketched
-from ir.endpoint import Endpoint
+from ir.endpoint import Endpoint, TooLong
 from ir.errors import EmbedderError, EmbedderMismatch
 
 __all__ = ["RemoteEmbedder", "load"]
@@ -27,6 +27,8 @@ _PROBES = (
 _BATCH_TEXTS = 128
 _BATCH_CHARS = 200_000
 _MAX_CHARS = 32_000
+#: A text that is too long for the server is cut by half until it fits, but never below this.
+_MIN_CHARS = 500
 _MAX_REPLY = 100_000_000
 #: In a process that runs for long, a query is preceded by a look at the model when the last is older than this.
 _VERIFY_EVERY_S = 300.0
@@ -93,7 +95,16 @@ class RemoteEmbedder:
         check += f", and that {known['embed.api_key_env']} holds the key." if style.key else "."
         name = f"The embedding model {model!r} at {urlsplit(base_url).netloc.rpartition('@')[2]}"
         endpoint = Endpoint(
-            base_url, name, EmbedderError, check, setting, key, retries=4, max_bytes=_MAX_REPLY, patient=True
+            base_url,
+            name,
+            EmbedderError,
+            check,
+            setting,
+            key,
+            retries=4,
+            max_bytes=_MAX_REPLY,
+            patient=True,
+            tells_length=True,
         )
         return cls(kind, model, endpoint, timeout_s=float(known["embed.timeout_s"]))
 
@@ -155,9 +166,24 @@ class RemoteEmbedder:
         self._verified = time.monotonic()
 
     def _asked(self, texts: list[str]) -> Vectors:
+        """The vectors of a batch; if that is too long for the server, of its halves, and at last of half a text."""
         body = {"model": self._model, "input": [text.encode("utf-8", "replace").decode() for text in texts]}
-        answer = self._endpoint.post(self._style.path, body, self._timeout_s)
+        try:
+            answer = self._endpoint.post(self._style.path, body, self._timeout_s)
+        except TooLong as error:
+            half = len(texts) // 2
+            if half:
+                return np.concatenate([self._asked(texts[:half]), self._asked(texts[half:])])
+            return self._asked([self._cut(texts[0], str(error))])
         return self._checked(answer, len(texts))
+
+    def _cut(self, text: str, said: str) -> str:
+        if len(text) < _MIN_CHARS:
+            raise EmbedderError(
+                f"{self._endpoint.name} takes a text of {len(text):,} characters for too long: {said}.",
+                remedy=f"It begins {text[:40]!r}. Choose a model that takes longer texts.",
+            ) from None
+        return text[: len(text) // 2]
 
     def _checked(self, answer: Any, count: int) -> Vectors:
         who = self._endpoint.name

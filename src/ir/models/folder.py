@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ir.errors import EmbedderError
+from ir.models.origin import again
 from ir.models.soundness import NETWORKS
 
-__all__ = ["POOLINGS", "ModelFolder"]
+__all__ = ["POOLINGS", "ModelFolder", "read_json"]
 
 POOLINGS = ("mean", "cls", "max", "lasttoken")
 _OTHER_POOLINGS = ("mean_sqrt_len_tokens", "weightedmean_tokens")
@@ -52,7 +53,7 @@ class ModelFolder:
             raise EmbedderError(f"There is no model folder {path}.", remedy="Give a folder that holds a model's files.")
         modules = _modules(path)
         core = path / modules.get("Transformer", "") if not (path / "config.json").exists() else path
-        config = _json(core / "config.json")
+        config = read_json(core / "config.json")
         network = next((file for name in NETWORKS if (file := path / name).is_file()), None)
         weights = next((file for folder in (core, path) if (file := folder / "model.safetensors").is_file()), None)
         static = "StaticEmbedding" in modules or config.get("model_type") == "model2vec"
@@ -61,7 +62,7 @@ class ModelFolder:
                 f"The folder {path} holds no network: neither onnx/model.onnx nor model.safetensors.",
                 remedy="Export the model to ONNX, or get its safetensors files.",
             )
-        sbert = _json(core / "sentence_bert_config.json")
+        sbert = read_json(core / "sentence_bert_config.json")
         return cls(
             path,
             config,
@@ -71,7 +72,7 @@ class ModelFolder:
             normalise="Normalize" in modules,
             max_tokens=_max_tokens(core, config, sbert),
             lower=bool(sbert.get("do_lower_case")),
-            prompts=_prompts(_json(path / "config_sentence_transformers.json")),
+            prompts=_prompts(path / "config_sentence_transformers.json"),
             dense=tuple(path / where for kind, where in modules.items() if kind.startswith("Dense")),
             static=static,
         )
@@ -94,26 +95,42 @@ class ModelFolder:
     def _files(self) -> list[Path]:
         described = [self.path / name for name in _DESCRIBING]
         poolings = [*self.path.glob("*_Pooling/config.json"), *self.path.glob("*_Dense/*")]
+        poolings += [file for folder in self.dense for file in folder.glob("*")]
         data = [*self.path.glob("onnx/*.onnx_data"), *self.path.glob("*.onnx_data")] if self.network else []
         used = self.network or self.weights
         return sorted({file for file in (*described, *poolings, *data, used) if file is not None and file.is_file()})
 
 
-def _json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a file, none if there is no file; of a list, an object with the list as ``modules``."""
     try:
         found = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise EmbedderError(f"{file} cannot be read: {error}.", remedy="Get the model again.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise EmbedderError(f"{file} cannot be read: {error}.", remedy=again(file)) from error
     return found if isinstance(found, dict) else {"modules": found}
+
+
+def _malformed(file: Path, what: str) -> EmbedderError:
+    return EmbedderError(f"{file} is malformed: {what}.", remedy=again(file))
 
 
 def _modules(path: Path) -> dict[str, str]:
     """The kinds of a model's parts with their sub-folders; several dense layers are numbered."""
     modules: dict[str, str] = {}
-    for part in _json(path / "modules.json").get("modules", []):
-        kind, where = str(part["type"]).rpartition(".")[2], str(part.get("path", ""))
+    parts = read_json(path / "modules.json").get("modules", [])
+    if not isinstance(parts, list):
+        raise _malformed(path / "modules.json", "it must hold a list of parts")
+    for part in parts:
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise _malformed(path / "modules.json", "every part must be an object with a type")
+        kind, where = part["type"].rpartition(".")[2], str(part.get("path") or "")
+        if kind == "Dense" and "Normalize" in modules:
+            raise EmbedderError(
+                f"The model in {path} normalises before a dense layer, which is not supported.",
+                remedy="Export the whole model to ONNX with an output named sentence_embedding.",
+            )
         if ".." in Path(where).parts or Path(where).is_absolute():
             raise EmbedderError(f"{path / 'modules.json'} points outside of its folder.")
         if kind not in ("Transformer", "Pooling", "Normalize", "Dense", "Dropout", "StaticEmbedding"):
@@ -126,7 +143,7 @@ def _modules(path: Path) -> dict[str, str]:
 
 
 def _pooling(path: Path, modules: Mapping[str, str]) -> str:
-    settings = _json(path / modules["Pooling"] / "config.json") if "Pooling" in modules else {}
+    settings = read_json(path / modules["Pooling"] / "config.json") if "Pooling" in modules else {}
     if settings.get("include_prompt") is False:
         raise EmbedderError(f"The model in {path} pools without its prompt, which is not supported.")
     named = settings.get("pooling_mode")
@@ -144,15 +161,21 @@ def _pooling(path: Path, modules: Mapping[str, str]) -> str:
 
 def _max_tokens(core: Path, config: Mapping[str, Any], sbert: Mapping[str, Any]) -> int:
     positions = config.get("max_position_embeddings")
+    if positions is not None and not isinstance(positions, int):
+        raise _malformed(core / "config.json", "max_position_embeddings must be a whole number")
     if positions and config.get("model_type") in ("roberta", "xlm-roberta"):
         positions -= int(config.get("pad_token_id", 1)) + 1
-    told = sbert.get("max_seq_length") or _json(core / "tokenizer_config.json").get("model_max_length")
+    told = sbert.get("max_seq_length") or read_json(core / "tokenizer_config.json").get("model_max_length")
     limits = [int(limit) for limit in (positions, told) if isinstance(limit, (int, float)) and 0 < limit < 1e6]
     return min(limits, default=_DFLT_MAX_TOKENS)
 
 
-def _prompts(settings: Mapping[str, Any]) -> dict[str, str]:
-    given = {str(name): str(text) for name, text in (settings.get("prompts") or {}).items()}
+def _prompts(file: Path) -> dict[str, str]:
+    settings = read_json(file)
+    held = settings.get("prompts") or {}
+    if not isinstance(held, dict) or not all(isinstance(text, str | None) for text in held.values()):
+        raise _malformed(file, "prompts must be texts by name")
+    given = {str(name): text or "" for name, text in held.items()}
     default = given.get(str(settings.get("default_prompt_name")), "")
     document = given.get("document", given.get("passage", default))
     return {"query": given.get("query", default), "document": document}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ir.config.files import file_lock, is_locked
 from ir.errors import EmbedderUnavailable, InvalidInput, MissingExtra, StoreUnwritable
 from ir.models.catalog import CATALOG, KnownModel, canonical
 from ir.models.fetch import (
@@ -29,13 +31,17 @@ from ir.models.origin import again, noted, write_note
 from ir.models.places import is_complete, model_dir, models_dir
 from ir.models.soundness import damage, sum_of, write_sums
 
-__all__ = ["Installed", "installed", "pull", "remove"]
+__all__ = ["Installed", "installed", "leftovers", "pull", "remove"]
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _SMALL = re.compile(
     r"(tokenizer|tokenizer_config|config|modules|sentence_bert_config|config_sentence_transformers)\.json"
 )
 _PART = re.compile(r"\d+_(Pooling|Normalize|Dense|Transformer|StaticEmbedding)/[\w.-]+\.(json|safetensors)")
+_WORKSHOP = ".pull-"
+_IN_USE = "in-use"
+#: A workshop has no lock yet in its first moments.
+_FRESH_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progr
     model = canonical(name)
     folder = model_dir(model)
     wrong = None
-    if is_complete(folder) and source is None and not force:
+    if source is None and not force and is_complete(folder):
         wrong = damage(folder, thorough=True)
         if wrong is None:
             return _described(folder)
@@ -86,8 +92,9 @@ def pull(name: str, *, hub_url: str, source: Path | None = None, progress: Progr
         write_note(made, model, origin)
         if known is None:
             write_sums(made)
+        pulled = replace(_described(made), path=folder)  # once it is published, another pull may replace it
         _publish(made, folder, workshop)
-    return _described(folder)
+    return pulled
 
 
 def _check_hub(hub_url: str) -> None:
@@ -112,10 +119,18 @@ def remove(name: str) -> Installed:
     if not folder.is_dir():
         there = ", ".join(item.name for item in installed()) or "none"
         raise InvalidInput(f"There is no model {name!r} on this machine.", remedy=f"There is: {there}.")
-    gone = _described(folder)
-    with _workshop() as workshop:
+    with _workshop() as workshop, file_lock(models_dir()):
+        if not folder.is_dir():  # another process was quicker
+            return Installed(canonical(name), folder, 0)
+        gone = _described(folder)
         folder.rename(workshop / "old")  # so that nobody finds half of it
     return gone
+
+
+def leftovers() -> list[Path]:
+    """Folders of pulls that were killed; the next pull or removal deletes them."""
+    # The lock of a workshop goes with the process that made it.
+    return [folder for folder in models_dir().glob(f"{_WORKSHOP}*") if not is_locked(folder / _IN_USE)]
 
 
 def _kept(known: KnownModel, folder: Path, made: Path) -> str:
@@ -243,18 +258,29 @@ def _check_runs(path: Path) -> None:
             read_tensors(folder.weights)
 
 
+def _sweep() -> None:
+    for deserted in leftovers():
+        with suppress(FileNotFoundError):  # another process sweeps too
+            if time.time() - deserted.stat().st_mtime > _FRESH_S:
+                shutil.rmtree(deserted, ignore_errors=True)
+
+
 @contextmanager
 def _workshop() -> Iterator[Path]:
-    """A folder beside the models that is gone afterwards, whatever happened."""
+    """A folder beside the models that is gone afterwards, whatever happened; those of killed pulls go with it."""
     try:
         models_dir().mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".pull-", dir=models_dir()))
+        _sweep()
+        folder = Path(tempfile.mkdtemp(prefix=_WORKSHOP, dir=models_dir()))
     except OSError as error:
         raise StoreUnwritable(
             f"Cannot write {models_dir()}: {error.strerror or error}.", remedy="Choose another place: IR_CACHE_DIR."
         ) from error
     try:
-        yield folder
+        with file_lock(folder / _IN_USE):
+            yield folder
+    except StoreUnwritable:
+        raise
     except OSError as error:
         raise StoreUnwritable(f"Cannot write the model's files: {error.strerror or error}.") from error
     finally:
@@ -262,9 +288,10 @@ def _workshop() -> Iterator[Path]:
 
 
 def _publish(made: Path, folder: Path, workshop: Path) -> None:
-    if folder.exists():
-        folder.rename(workshop / "old")
-    made.rename(folder)
+    with file_lock(models_dir()):  # the old one goes and the new one comes without another pull in between
+        if folder.exists():
+            folder.rename(workshop / "old")
+        made.rename(folder)
 
 
 def _described(folder: Path) -> Installed:

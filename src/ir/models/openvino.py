@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ir.errors import MissingExtra
+from ir.models.origin import again
 from ir.models.session import thread_count, unloadable
 
 __all__ = ["OpenVinoSession", "load_openvino"]
@@ -52,8 +53,8 @@ class OpenVinoSession:
         except Exception as error:  # its errors share no base below Exception
             what = str(model) if isinstance(model, Path) else "The network of the model"
             # Its messages begin with places in its own source and end with the cause.
-            why = str(error).strip().rpartition("\n")[2]
-            raise unloadable(what, why, model if isinstance(model, Path) else None) from error
+            advice = again(model) if isinstance(model, Path) else ""
+            raise unloadable(what, str(error).strip().rpartition("\n")[2], advice) from error
         self._outputs = {name: output for output in self._compiled.outputs for name in output.get_names()}
         #: A request can be used by one thread at a time, and keeps its memory for the next.
         self._idle: deque[Any] = deque()

@@ -16,10 +16,10 @@ def write_note(folder: Path, name: str, origin: str) -> None:
 
 def noted(folder: Path) -> tuple[str, str]:
     """The name of a pulled model and where it came from, as far as that is known."""
-    note = folder / _NOTE
-    if not note.is_file():
+    try:
+        name, _, origin = (folder / _NOTE).read_text("utf-8").strip().partition("\n")
+    except OSError:
         return folder.name, ""
-    name, _, origin = note.read_text("utf-8").strip().partition("\n")
     return name, origin
 
 

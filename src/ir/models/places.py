@@ -65,4 +65,7 @@ def base_and_form(name: str) -> tuple[str, str]:
 
 def is_complete(folder: Path) -> bool:
     """Whether a folder holds weights and a tokenizer."""
-    return (folder / "tokenizer.json").is_file() and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+    try:
+        return (folder / "tokenizer.json").is_file() and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+    except FileNotFoundError:  # replaced by another process just now
+        return False

@@ -46,7 +46,7 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base below Exception
         what = "The network of the model" if isinstance(model, bytes) else str(model)
-        raise unloadable(what, _first_line(error), None if isinstance(model, bytes) else model) from error
+        raise unloadable(what, _first_line(error), again(model) if isinstance(model, Path) else "") from error
 
 
 def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], path: Path) -> Any:
@@ -61,16 +61,16 @@ def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], 
         ) from error
 
 
-def unloadable(what: str, why: str, path: Path | None = None) -> EmbedderError:
-    """The error for a network that its engine does not take; ``path`` is where it was read."""
-    return EmbedderError(
-        f"{what} cannot be loaded: {why[:300].rstrip('.')}.",
-        remedy="Its files are incomplete or damaged. " + ("" if path is None else again(path)),
-    )
-
-
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0][:300].rstrip(".") or type(error).__name__
+
+
+def unloadable(what: str, why: str, again: str = "") -> EmbedderError:
+    """The error for a network that its engine does not take; ``again`` says how to get it once more."""
+    return EmbedderError(
+        f"{what} cannot be loaded: {why[:300].rstrip('.')}.",
+        remedy=f"Its files are incomplete or damaged. {again or 'Get the model again.'}",
+    )
 
 
 def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:

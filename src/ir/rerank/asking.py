@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ir.config import Settings
@@ -54,7 +54,7 @@ class _Call:
             try:
                 answer = reranker(query, segments)
                 # A generator does its work when it is read.
-                self._answer = answer if hasattr(answer, "__len__") else list(answer)
+                self._answer = list(answer) if isinstance(answer, Iterator) else answer
             except BaseException as error:
                 self._error = error
             finally:
