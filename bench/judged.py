@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -14,7 +15,7 @@ import numpy as np
 import ir
 from bench.texts import ROOT, collections_folder
 from ir.embed import make_embedder
-from ir.eval import BeirDataset, DiscoveryCase, load_beir
+from ir.eval import BeirDataset, DiscoveryCase, find_beir, load_beir
 from ir.eval.retrieval import Retrieved, retrieve_cases
 from ir.select.signals import signal_score
 from ir.store import LocalStore
@@ -73,10 +74,18 @@ def _key(text: str) -> str:
 
 def need_collections() -> Path:
     """The folder of the collections; without it there is nothing to measure."""
-    folder = collections_folder()
+    given = Path(os.environ.get("IR_DATA_SETS") or "")
+    folder = given if given.name and given.is_dir() else collections_folder()
     if folder is None:
         sys.exit("The judged collections were not found; set IR_DATA_SETS to the folder that holds scifact and others.")
     return folder
+
+
+def collection_names() -> list[str]:
+    """Every collection at or below the folder, as paths from there; the well-known ones first."""
+    folder = need_collections()
+    found = [path.relative_to(folder).as_posix() for path in find_beir(folder)]
+    return [*(name for name in SETS if name in found), *(name for name in found if name not in SETS)]
 
 
 @cache
@@ -90,16 +99,27 @@ def dataset(name: str) -> BeirDataset:
 
 
 @cache
-def corpus(name: str, spec: str, *, strategy: Any = None) -> ir.Corpus:
+def corpus(name: str, spec: str) -> ir.Corpus:
     """A collection as a corpus, one surface to a document; ``corpora/NAME`` is one without judgements."""
     folder = need_collections() / name
     items = dataset(name).corpus if (folder / "queries.jsonl").exists() else _documents(folder)
+    strategy = ir.WholeText(text_key="text")
+    return _built(name, ir.CorpusSource.from_mapping(items, name=folder.name, strategy=strategy), spec)
+
+
+@cache
+def fitted_corpus(name: str, spec: str) -> ir.Corpus:
+    """A collection as ``ir eval beir`` builds it: in its own language, long documents cut."""
+    return _built(name, dataset(name).source(), spec, language="auto", kept_as="fitted")
+
+
+def _built(name: str, source: Any, spec: str, *, language: str | None = None, kept_as: str = "") -> ir.Corpus:
     embedder = embedder_of(spec)
-    source = ir.CorpusSource.from_mapping(items, name=folder.name, strategy=strategy or ir.WholeText(text_key="text"))
-    place = KEPT / f"{folder.name}-{embedder.id.replace('/', '_')}"
+    words = [name.replace("/", "_"), embedder.id.replace("/", "_"), kept_as]
     print(f"  {name} …", end="", file=sys.stderr, flush=True)
-    built = ir.build(source, store=LocalStore(place), embedder=embedder)
-    print(f" {len(built.store):,} records", file=sys.stderr)
+    place = KEPT / "-".join(filter(None, words))
+    built = ir.build(source, store=LocalStore(place), embedder=embedder, language=language)
+    print(f" {len(built.store):,} records, {built.store.get_config()['language']}", file=sys.stderr)
     return built
 
 

@@ -169,3 +169,25 @@ def test_watch_takes_in_a_change_and_ends_after_the_rounds_asked_for(
 def test_every_json_answer_is_one_document(ir: Ir, notes: Path) -> None:
     for arguments in (["build", "notes"], ["ls"], ["info", "notes"], ["doctor"], ["config"], ["rm", "nosuch", "--yes"]):
         assert isinstance(json.loads(ir(*arguments, "--json").out), dict), arguments
+
+
+def test_a_build_says_what_is_too_long_for_the_model_and_what_has_no_text(
+    ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ir.embed.light import LightEmbedder
+
+    monkeypatch.setattr(LightEmbedder, "max_tokens", 30, raising=False)
+    lines = [
+        {"id": "long", "text": "Words and words. " * 50},
+        {"id": "short", "text": "Few."},
+        {"id": "no", "text": ""},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ir("register", "items", str(path), "--kind", "jsonl", "--param", "id_key=id")
+    done = ir("build", "items")
+    assert done.code == 0, done.err
+    assert "too long\t1\t" in done.out
+    assert "longer than the 30 tokens" in done.out
+    assert "without text\t1\t" in done.out
+    assert "too long" not in ir("build", "items").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,9 @@ def test_eval_on_collections_prints_each_system(ir: Ir, collection: Path, tmp_pa
     assert sorted(path.name for path in runs.iterdir())[0] == "tools.bm25.run"
     assert page.read_text().count("<img") == 2
     plain = ir("eval", "beir", str(collection))
-    assert plain.out.splitlines()[0] == "collection\tdocuments\tqueries\tsystem\tnDCG@10\tRecall@100\tp to RRF"
+    first, second = plain.out.splitlines()[:2]
+    assert first == "embedder\tlight"
+    assert second == "collection\tlanguage\tdocuments\tqueries\tsystem\tnDCG@10\tRecall@100\tp to RRF"
     compared = ir("compare", str(runs / "tools.bm25.run"), str(runs / "tools.rrf.run"), "-q", str(collection))
     assert compared.code == 0
     assert ir("ls", "--json").json["corpora"] == []
@@ -154,7 +157,84 @@ def test_eval_on_collections_can_search_as_tuned(ir: Ir, collection: Path) -> No
 def test_eval_on_several_collections_ends_with_their_mean(ir: Ir, collection: Path) -> None:
     lines = ir("eval", "beir", str(collection), str(collection)).out.splitlines()
     assert [line.split("\t")[0] for line in lines[-4:]] == ["mean"] * 4
-    assert lines[-1].split("\t")[3:6] == lines[4].split("\t")[3:6]
+    assert lines[-1].split("\t")[4:7] == lines[5].split("\t")[4:7]
+
+
+def test_every_collection_below_a_folder_is_measured_and_a_broken_one_named(
+    ir: Ir, collection: Path, tmp_path: Path
+) -> None:
+    parent = tmp_path / "sets"
+    shutil.copytree(collection, parent / "deep" / "one")
+    shutil.copytree(collection, parent / "two")
+    (parent / "two" / "queries.jsonl").write_text("{broken\n")
+    shutil.copytree(collection, parent / "without-documents")
+    (parent / "without-documents" / "corpus.jsonl").write_text("")
+    (parent / "no-collection").mkdir()
+    (parent / "no-collection" / "corpus.jsonl").write_text("{broken\n")
+    (parent / "again").symlink_to(parent)
+    done = ir("eval", "beir", str(parent))
+    assert done.code == 3
+    assert f"not measured\t{parent / 'two'}\t" in done.out
+    assert "queries.jsonl:1: not valid JSON" in done.out
+    assert "holds no documents" in done.out
+    report = ir("eval", "beir", str(parent), "--json").json
+    assert [scores["name"] for scores in report["collections"]] == ["one"]
+    assert len(report["broken"]) == 2
+    alone = ir("eval", "beir", str(parent / "two"))
+    assert alone.code == 2
+    assert "queries.jsonl:1" in alone.err
+
+
+def test_what_does_not_fit_together_in_a_collection_is_told(ir: Ir, collection: Path) -> None:
+    with (collection / "corpus.jsonl").open("a") as file:
+        file.write(
+            '{"_id": "d1", "text": "weather forecast for a city again"}\n{"_id": "d5", "title": "", "text": " "}\n'
+        )
+    with (collection / "qrels.tsv").open("a") as file:
+        file.write("q1\tgone\t1\nq9\td1\t1\n")
+    done = ir("eval", "beir", str(collection))
+    assert done.code == 0
+    assert "tools: 1 ids come more than once, among them 'd1'" in done.err
+    assert "1 judged documents are not in the corpus, among them 'gone'" in done.err
+    assert "1 judged queries are not among the queries, among them 'q9'" in done.err
+    assert "1 documents have neither title nor text, among them 'd5'" in done.err
+
+
+def in_french(collection: Path) -> None:
+    text = "Les anciens bâtiments de la ville ont été rénovés par des architectes qui aimaient la lumière du matin."
+    rows = [{"_id": "d1", "title": "", "text": text}]
+    rows += [{"_id": f"x{n}", "title": "", "text": f"Le chat numéro {n} dort sur la table et il a faim."} for n in "ab"]
+    (collection / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (collection / "queries.jsonl").write_text('{"_id": "q1", "text": "aimer un architecte"}\n')
+    (collection / "qrels.tsv").write_text("q1\td1\t1\n")
+
+
+def test_a_collection_is_indexed_in_its_language_unless_another_is_set(
+    ir: Ir, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_french(collection)
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert (scores["language"], scores["scores"]["BM25"]["ndcg@10"]) == ("french", 1.0)
+    monkeypatch.setenv("IR_LANGUAGE", "none")
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert (scores["language"], scores["scores"]["BM25"]["ndcg@10"]) == ("none", 0.0)
+
+
+def test_documents_of_a_collection_that_the_model_would_not_read_to_the_end_are_cut(
+    ir: Ir, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ir.embed.light import LightEmbedder
+
+    with (collection / "corpus.jsonl").open("a") as file:
+        file.write(
+            json.dumps({"_id": "d4", "title": "Long", "text": "Nothing to see here. " * 60 + "Giraffes."}) + "\n"
+        )
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert (scores["documents"], scores["records"]) == (4, 4)
+    monkeypatch.setattr(LightEmbedder, "max_tokens", 60, raising=False)
+    (scores,) = ir("eval", "beir", str(collection), "--json").json["collections"]
+    assert scores["documents"] == 4
+    assert scores["records"] > 6
 
 
 def test_tuning_belongs_to_collections(ir: Ir, cases: str) -> None:

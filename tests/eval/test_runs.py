@@ -89,6 +89,33 @@ def test_judgements_in_both_layouts(tmp_path: Path) -> None:
         load_qrels(tmp_path / "bad.tsv")
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("query-id\tcorpus-id\tscore\tsplit\n1\ta\t2\t7\n", {"1": {"a": 2.0}}),
+        ("corpus_id\tquery_id\tnote\tscore\na\t1\tx\t2\n", {"1": {"a": 2.0}}),
+        ("qid\tdocid\trel\n1\ta\t2\n", {"1": {"a": 2.0}}),
+        ("qid 0 docid rel\n1 0 a 2\n", None),
+        ("topic iteration docno relevance\n1 0 a 2\n", {"1": {"a": 2.0}}),
+        ("1 Q0 a 2\n", {"1": {"a": 2.0}}),
+        ("1\tscore\t2\n", {"1": {"score": 2.0}}),
+        ("1\ta\t2\t7\n", None),
+        ("1\t184\t1\t0.5\n", None),
+        ("query-id\tcorpus-id\tscore\n1\ta\n", None),
+        ("query-id\tthing\tscore\n1\ta\t1\n", None),
+        ("1\ta\tb\tc\t2\n", None),
+    ],
+)
+def test_columns_are_found_by_name_or_refused(tmp_path: Path, text: str, found: object) -> None:
+    path = tmp_path / "qrels.tsv"
+    path.write_text(text, encoding="utf-8")
+    if found is not None:
+        assert load_qrels(path) == found
+        return
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv:[12]"):
+        load_qrels(path)
+
+
 @pytest.fixture
 def collection() -> BeirDataset:
     return BeirDataset(

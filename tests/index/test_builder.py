@@ -14,7 +14,7 @@ from ir.errors import EmbedderError, InvalidInput
 from ir.index import Progress, build
 from ir.sources import CorpusSource
 from ir.store import CorpusStore
-from ir.strategy import Chunked, WholeText
+from ir.strategy import Chunked, Fitted, WholeText
 
 from .conftest import Axes, Shelf
 
@@ -340,6 +340,25 @@ def test_the_token_budget_of_the_embedder_is_kept(store: CorpusStore, source_of:
     build(source_of(long, strategy=Chunked()), store=store, embedder=Narrow(name="narrow"))
     assert len(store) > 3 * wide
     assert "20" in store.get_config()["strategy_id"]
+
+
+def test_texts_that_are_longer_than_the_embedder_reads_are_counted(store: CorpusStore, source_of: SourceOf) -> None:
+    class Narrow(Axes):
+        max_tokens = 20
+
+    notes = {"long": "A sentence of some words. " * 10, "longer": "More of the same. " * 50, "short": "Few words."}
+    for embedder, cut in ((Narrow(name="narrow"), 2), (Axes(name="wide"), 0)):
+        report = build(source_of(notes, strategy=WholeText()), store=store, embedder=embedder).report
+        assert report is not None
+        assert (report.cut, report.to_dict()["cut"]) == (cut, cut)
+    again = build(source_of(notes, strategy=Fitted()), store=store, embedder=Narrow(name="narrow")).report
+    assert again is not None
+    assert again.cut == 0
+    assert {entry["artifact_id"]: len(entry["record_ids"]) > 1 for _, entry in store.ledger_items()} == {
+        "long": True,
+        "longer": True,
+        "short": False,
+    }
 
 
 # -- cheap change tests, links, language -----------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ir.errors import InvalidInput
 from ir.protocols import IndexingStrategy
 from ir.strategy import (
     Chunked,
+    Fitted,
     Package,
     Skill,
     TurnPair,
@@ -33,7 +34,7 @@ class Shout(Wrapped):
         yield Surface(artifact.id, "shout", "  ")
 
 
-ALL = [WholeText(), Chunked(), Skill(), Package(), TurnPair(), Shout(Chunked())]
+ALL = [WholeText(), Chunked(), Fitted(), Skill(), Package(), TurnPair(), Shout(Chunked())]
 
 
 @pytest.mark.parametrize("strategy", ALL, ids=strategy_id)
@@ -110,6 +111,21 @@ def test_a_wrapper_passes_a_budget_on() -> None:
     assert inner.max_tokens == 64
     plain = Shout(WholeText())
     assert plain.with_budget(64) is plain
+
+
+def test_what_fits_stays_whole_and_the_rest_becomes_chunks() -> None:
+    raw = {"title": "On words", "text": "Some words stand here. " * 8, "lang": "en"}
+    whole = Fitted().decompose("a", raw)
+    assert whole == WholeText().decompose("a", raw)
+    assert Fitted().with_budget(512).decompose("a", raw) == whole
+    parts = Fitted().with_budget(30).decompose("a", raw)
+    assert len(parts.surfaces) > 1
+    assert {surface.kind for surface in parts.surfaces} == {"document"}
+    assert parts.filter_fields == whole.filter_fields
+    # Counted with its title, as it is embedded.
+    assert len(Fitted(max_tokens=6).decompose("a", {"title": "A title of a few words", "text": "word"}).surfaces) == 1
+    assert strategy_from_spec(strategy_to_spec(Fitted(text_key="q"))).text_key == "q"  # type: ignore[union-attr]
+    assert strategy_id(Fitted().with_budget(30)) != strategy_id(Fitted())
 
 
 @pytest.mark.parametrize("strategy", [Package(), TurnPair()], ids=strategy_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ir.app.context import Context
@@ -43,7 +43,8 @@ class BuildRequest(Value):
 class BuildResponse(Value):
     """What a build changed, or would change, counted in artifacts; a dry run also names them.
 
-    ``skipped`` could not be read, ``failed`` could not be taken apart; each says why.
+    ``skipped`` could not be read, ``failed`` could not be taken apart; each says why. Of what was added or changed,
+    ``empty`` has no text to rank, and ``cut`` texts are longer than the ``reads`` tokens that the embedder reads.
     """
 
     corpus: str
@@ -59,6 +60,9 @@ class BuildResponse(Value):
     embedder: str | None = None
     seconds: float | None = None
     ids: Mapping[str, Sequence[str]] | None = None
+    empty: int = 0
+    cut: int = 0
+    reads: int | None = None
 
     @property
     def changes(self) -> int:
@@ -122,7 +126,8 @@ def build_target(
     )
     target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)
     assert corpus.report is not None, "a corpus that was just built has a report"
-    return response_of(target.name, corpus.report, embedder=corpus.embedder_id)
+    made = response_of(target.name, corpus.report, embedder=corpus.embedder_id)
+    return replace(made, reads=getattr(corpus.embedder, "max_tokens", None))
 
 
 def _builder(ray: str | None) -> Callable[..., Corpus]:
@@ -160,6 +165,8 @@ def response_of(name: str, report: BuildReport, *, embedder: str | None = None) 
         embedded=report.embedded,
         embedder=embedder,
         seconds=round(report.seconds, 3),
+        empty=report.empty,
+        cut=report.cut,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ir.app.context import Context
 from ir.app.judged import Judged, built_corpus, new_file, read_cases
+from ir.app.measuring import MEASURES, SYSTEMS, CollectionScores, Run, measure_collections
 from ir.app.operation import Value, operation
 from ir.app.ways import search_options
 from ir.errors import InvalidInput
@@ -20,22 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SYSTEMS", "CollectionScores", "EvalRequest", "EvalResponse", "evaluate"]
 
-#: The ways to search that a collection is measured with.
-SYSTEMS: Mapping[str, Mapping[str, str]] = {
-    "BM25": {"mode": "lexical"},
-    "dense": {"mode": "dense"},
-    "RRF": {"mode": "hybrid", "fusion": "rrf"},
-    "default": {"mode": "hybrid"},
-}
 _DEPTH = 100
-_MEASURES = ("ndcg@10", "recall@100")
-
-Run = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class EvalRequest(Value):
-    """A built ``corpus`` with its ``cases``, or ``collections``: BEIR folders, each built anew to be measured.
+    """A built ``corpus`` with its ``cases``, or ``collections``: folders at or below which there are collections in
+    BEIR's layout, each of which is built anew to be measured.
 
     ``run`` names a file (for collections, a folder) that the rankings are written to in TREC's format, and ``html`` a
     page with the tables and their plots. ``min_score`` is a floor for abstention cases, or ``"auto"``. With ``tune``
@@ -64,26 +56,16 @@ class EvalRequest(Value):
 
 
 @dataclass(frozen=True)
-class CollectionScores(Value):
-    """One collection: for each way to search its measures, and for each but RRF how likely its difference to RRF (in
-    nDCG@10, by a paired randomization test) is by luck alone."""
-
-    name: str
-    documents: int
-    queries: int
-    scores: Mapping[str, Mapping[str, float]]
-    p_against_rrf: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class EvalResponse(Value):
-    """``report`` for cases, ``collections`` for folders. ``drifted`` counts cases whose gold is not all indexed."""
+    """``report`` for cases, ``collections`` for folders. ``drifted`` counts cases whose gold is not all indexed;
+    ``broken`` says of folders that could not be measured why not."""
 
     corpus: str | None = None
     report: DiscoveryReport | None = None
     drifted: int = 0
     floor: float | None = None
     collections: tuple[CollectionScores, ...] = ()
+    broken: Mapping[str, str] = field(default_factory=dict)
     embedder: str | None = None
     run: str | None = None
     html: str | None = None
@@ -137,24 +119,24 @@ def _floor(corpus: Corpus, given: float | str | None, how: Mapping[str, Any]) ->
 
 
 def _evaluate_collections(request: EvalRequest, ctx: Context) -> EvalResponse:
-    from ir.eval import load_beir
+    from ir.eval import find_beir
 
     folder = None if request.run is None else _run_folder(request.run)
     embedder = request.embedder or _embedder(ctx)
-    data = [load_beir(Path(path).expanduser()) for path in request.collections]
+    folders = [found for path in request.collections for found in find_beir(Path(path).expanduser())]
     sections: list[Section] = []
-    scores = []
-    for item in data:
-        runs = _runs(item, embedder, ctx, tuned=request.tune)
-        scores.append(_scores(item, runs))
+
+    def keep(data: BeirDataset, scores: CollectionScores, runs: Mapping[str, Run]) -> None:
         if folder is not None:
-            _save(item.name, runs, folder)
+            _save(scores.name, runs, folder)
         if request.html:
-            judged = Judged(item.name, (), item.queries, _relevant(item))
-            sections += [_collection_section(scores[-1]), *_plots(runs, judged)]
+            judged = Judged(scores.name, (), *data.answered())
+            sections.extend([_collection_section(scores, embedder), *_plots(runs, judged)])
+
+    scores, broken = measure_collections(folders, embedder, ctx, tuned=request.tune, keep=keep)
     if request.html:
         _page(request.html, "Test collections", sections)
-    return EvalResponse(collections=tuple(scores), embedder=str(embedder), run=request.run, html=request.html)
+    return EvalResponse(collections=tuple(scores), broken=broken, embedder=embedder, run=request.run, html=request.html)
 
 
 def _embedder(ctx: Context) -> str:
@@ -164,58 +146,6 @@ def _embedder(ctx: Context) -> str:
     from ir.embed import best_available
 
     return best_available()
-
-
-def _runs(data: BeirDataset, embedder: str, ctx: Context, *, tuned: bool) -> dict[str, Run]:
-    """The collection built by itself, out of the way of the user's corpora, and searched in every way."""
-    import tempfile
-
-    from ir.eval import make_run
-    from ir.index import Progress, build
-    from ir.sources import CorpusSource
-    from ir.store import LocalStore
-    from ir.strategy import WholeText
-
-    source = CorpusSource.from_mapping(data.corpus, name=data.name, strategy=WholeText(text_key="text"))
-    judged = {qid: data.queries[qid] for qid in _relevant(data)}
-    with tempfile.TemporaryDirectory(prefix="ir-eval-") as folder, LocalStore(Path(folder) / "corpus") as store:
-        corpus = build(source, store=store, embedder=embedder, progress=ctx.progress)
-        runs: dict[str, Run] = {}
-        for done, (name, how) in enumerate(SYSTEMS.items()):
-            ctx.progress(Progress("search", done, len(SYSTEMS)))
-            runs[name] = make_run(corpus, judged, k=_DEPTH, **how)
-        if tuned:
-            from ir.tune import tuned_run
-
-            runs["tuned"], _ = tuned_run(corpus, judged, _relevant(data), k=_DEPTH)
-        return runs
-
-
-def _relevant(data: BeirDataset) -> Mapping[str, Mapping[str, float]]:
-    """The judgements of queries that have an answer, as they are usually counted."""
-    found = {
-        qid: grades for qid, grades in data.qrels.items() if qid in data.queries and any(g > 0 for g in grades.values())
-    }
-    if not found:
-        raise InvalidInput(f"No query of {data.name!r} has a relevant document in the judgements.")
-    return found
-
-
-def _scores(data: BeirDataset, runs: Mapping[str, Run]) -> CollectionScores:
-    from ir.eval import compare_runs, per_query_values, ranking_of
-
-    qrels = _relevant(data)
-    scores: dict[str, dict[str, float]] = {}
-    for name, run in runs.items():
-        rankings = {qid: ranking_of(found) for qid, found in run.items()}
-        values = per_query_values(rankings, qrels, list(_MEASURES))
-        scores[name] = {measure: sum(v[measure] for v in values.values()) / len(values) for measure in _MEASURES}
-    luck = {
-        name: compare_runs(runs["RRF"], run, qrels, _MEASURES[:1]).measures[_MEASURES[0]].p_randomization
-        for name, run in runs.items()
-        if name != "RRF"
-    }
-    return CollectionScores(data.name, len(data.corpus), len(qrels), scores, luck)
 
 
 def _run_folder(path: str) -> Path:
@@ -244,12 +174,12 @@ def _case_section(report: DiscoveryReport) -> Section:
     return Section("Retrieval and outcomes", report=report)
 
 
-def _collection_section(scores: CollectionScores) -> Section:
+def _collection_section(scores: CollectionScores, embedder: str) -> Section:
     from ir.eval import Section
     from ir.eval.tables import plain_table
 
-    header = [f"{scores.documents:,} documents, {scores.queries:,} queries", "nDCG@10", "Recall@100"]
-    rows = [[name, *(values[measure] for measure in _MEASURES)] for name, values in scores.scores.items()]
+    header = [f"{scores.documents:,} documents, {scores.queries:,} queries, {embedder}", "nDCG@10", "Recall@100"]
+    rows = [[name, *(values[measure] for measure in MEASURES)] for name, values in scores.scores.items()]
     return Section(scores.name, report=plain_table(header, rows))
 
 

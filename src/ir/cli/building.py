@@ -91,6 +91,14 @@ def show_build(response: BuildResponse, output: Output) -> None:
     else:
         line += f"; {count(response.records or 0, 'record')} by {response.embedder} in {response.seconds or 0:.1f} s"
     output.line(line, style="bold")
+    if response.empty:
+        output.line(f"without text\t{response.empty:,}\tthese cannot be found")
+    if response.cut:
+        reads = f"the {response.reads:,} tokens that" if response.reads else "what"
+        output.line(
+            f"too long\t{response.cut:,}\tabout so many texts are longer than {reads} {response.embedder} reads; the "
+            'rest of each is found by words only. Cut them: ir.register(…, strategy="Chunked") in Python'
+        )
     _show_problems(response, output)
 
 

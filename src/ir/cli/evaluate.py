@@ -72,8 +72,9 @@ def evaluate(
     """Measure how well a corpus answers cases, or the library on test collections.
 
     CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, or a
-    folder in BEIR's layout. With the word beir in place of a corpus, each folder is built by itself and measured
-    with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck alone.
+    folder in BEIR's layout. With the word beir in place of a corpus, every collection at or below a FOLDER is built by
+    itself and measured with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck
+    alone. Exit code 3 means that some could not be read.
     """
     from ir.app.evaluating import EvalRequest
     from ir.app.evaluating import evaluate as operation
@@ -89,8 +90,8 @@ def evaluate(
         request = EvalRequest(corpus, rest[0], (), mode, fusion, k, floor, embedder, run, html, tune)
     else:
         raise InvalidInput("Say: ir eval CORPUS CASES, or: ir eval beir FOLDER...")
-    perform(operation, request, show_eval, as_json=as_json)
-    return 0
+    response = perform(operation, request, show_eval, as_json=as_json)
+    return 3 if response.broken else 0
 
 
 def eval_gen(
@@ -170,21 +171,32 @@ def show_eval(response: EvalResponse, output: Output) -> None:
     if response.report is not None:
         _show_cases(response, response.report, output)
     else:
+        output.line(f"embedder\t{response.embedder}")
         _show_collections(response.collections, output)
+        for folder, reason in response.broken.items():
+            output.line(f"not measured\t{folder}\t{reason}")
     _show_files(output, response.run, response.html)
 
 
 def _show_collections(collections: Sequence[CollectionScores], output: Output) -> None:
-    header = ("collection", "documents", "queries", "system", "nDCG@10", "Recall@100", "p to RRF")
+    header = ("collection", "language", "documents", "queries", "system", "nDCG@10", "Recall@100", "p to RRF")
     rows: list[tuple[object, ...]] = [
-        (item.name, item.documents, item.queries, system, *map(_figure, values.values()), _luck(item, system))
+        (
+            item.name,
+            item.language,
+            item.documents,
+            item.queries,
+            system,
+            *map(_figure, values.values()),
+            _luck(item, system),
+        )
         for item in collections
         for system, values in item.scores.items()
     ]
     if len(collections) > 1:
         for system, values in collections[0].scores.items():
             means = [sum(item.scores[system][name] for item in collections) / len(collections) for name in values]
-            rows.append(("mean", "", "", system, *map(_figure, means), ""))
+            rows.append(("mean", "", "", "", system, *map(_figure, means), ""))
     output.table(header, rows, right=("documents", "queries", "nDCG@10", "Recall@100", "p to RRF"))
 
 

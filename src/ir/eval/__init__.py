@@ -15,7 +15,7 @@ from ir.eval.abstention import (
     abstention_report,
     gold_removed_report,
 )
-from ir.eval.beir import BeirDataset, load_beir, save_beir
+from ir.eval.beir import BeirDataset, find_beir, load_beir, save_beir
 from ir.eval.calibration import calibrate_min_score
 from ir.eval.cases import DiscoveryCase, load_cases, load_meta, save_cases, to_qrels
 from ir.eval.compare import MeasureComparison, QueryChange, RunComparison, compare_runs, paired_comparison
@@ -76,6 +76,7 @@ __all__ = [
     "distractor_robustness_curve",
     "evaluate_discovery",
     "evaluate_selection",
+    "find_beir",
     "gold_removed_report",
     "html_report",
     "load_beir",

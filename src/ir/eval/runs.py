@@ -21,6 +21,15 @@ __all__ = ["Qrels", "Run", "load_qrels", "load_run", "make_run", "ranking_of", "
 Run = Mapping[str, Mapping[str, float]]
 Qrels = Mapping[str, Mapping[str, float]]
 
+#: How headers of judgements name their columns.
+_COLUMNS = {
+    "query": {"query-id", "qid", "query", "topic", "topic-id"},
+    "document": {"corpus-id", "doc-id", "docid", "did", "pid", "document", "document-id", "docno"},
+    "grade": {"score", "relevance", "rel", "grade", "label"},
+}
+#: What the second of TREC's four columns holds.
+_ITERATIONS = {"0", "q0"}
+
 
 def ranking_of(scores: Mapping[str, float]) -> list[str]:
     """Document ids, best first.
@@ -93,26 +102,64 @@ def save_qrels(qrels: Qrels, path: str | Path) -> None:
 
 
 def load_qrels(path: str | Path) -> dict[str, dict[str, float]]:
-    """Read judgements: TREC's four columns, or BEIR's three separated by tabs, with or without a header."""
+    """Read judgements: TREC's four columns, or BEIR's three separated by tabs, with or without a header.
+
+    With a header the columns are found by their names, in any order and among others.
+    """
     qrels: dict[str, dict[str, float]] = {}
+    columns: Sequence[int] | None = None
     for number, (place, line) in enumerate(read_lines(path)):
-        qid, doc, grade = _judgement(line, place)
-        if number == 0 and grade == "score":
+        if number == 0 and (columns := _header(line, place)):
             continue
+        qid, doc, grade = _named(line, columns, place) if columns else _judgement(line, place)
         qrels.setdefault(qid, {})[doc] = _number(grade, place, "grade")
     return qrels
 
 
+def _header(line: str, place: str) -> Sequence[int] | None:
+    """Where the columns for query, document and grade are, if the line is a header."""
+    names = [part.lower().replace("_", "-") for part in _parts(line)]
+    if not set(names) & _COLUMNS["grade"] or any(name.isdecimal() for name in names):
+        return None
+    found = [next((at for at, name in enumerate(names) if name in known), None) for known in _COLUMNS.values()]
+    missing = [what for what, at in zip(_COLUMNS, found, strict=True) if at is None]
+    if missing:
+        raise InvalidInput(
+            f"{place}: the header {names} names no column for the {' and the '.join(missing)}.",
+            remedy="Name the columns query-id, corpus-id and score.",
+        )
+    return [at for at in found if at is not None]
+
+
+def _named(line: str, columns: Sequence[int], place: str) -> tuple[str, str, str]:
+    parts = _parts(line)
+    if len(parts) <= max(columns):
+        raise InvalidInput(f"{place}: the header has more columns than the {len(parts)} of this line.")
+    qid, doc, grade = (parts[at] for at in columns)
+    return qid, doc, grade
+
+
 def _judgement(line: str, place: str) -> tuple[str, str, str]:
-    # Tabs first: a BEIR id may hold spaces.
-    parts = [part.strip() for part in line.split("\t")] if line.count("\t") in (2, 3) else line.split()
-    if len(parts) == 4:
-        return parts[0], parts[2], parts[3]
+    parts = _parts(line)
     if len(parts) == 3:
         return parts[0], parts[1], parts[2]
-    raise InvalidInput(
-        f"{place}: judgements have 4 columns (query 0 document grade) or 3 (query document grade), found {len(parts)}."
-    )
+    if len(parts) != 4:
+        raise InvalidInput(
+            f"{place}: judgements have 4 columns (query 0 document grade) or 3 (query document grade), "
+            f"found {len(parts)}."
+        )
+    if parts[1].lower() not in _ITERATIONS:
+        # Else the third of "query document grade and something" would be taken for the document.
+        raise InvalidInput(
+            f"{place}: the second of 4 columns must be 0 or Q0, as TREC has it, not {parts[1]!r}.",
+            remedy="Remove the column that is too many, or begin with the header query-id, corpus-id, score.",
+        )
+    return parts[0], parts[2], parts[3]
+
+
+def _parts(line: str) -> list[str]:
+    # Tabs first: a BEIR id may hold spaces.
+    return [part.strip() for part in line.split("\t")] if line.count("\t") >= 2 else line.split()
 
 
 def _number(text: str, place: str, what: str) -> float:

@@ -22,7 +22,9 @@ class BuildReport:
 
     ``skipped`` could not be read, ``failed`` could not be taken apart; what the index held of them, it still holds.
     Files that a rule leaves out (too large, a link out of the folder) are ``skipped`` too, and leave the index.
-    ``empty`` counts the added or changed artifacts in which there was no text to rank.
+    ``empty`` counts the added or changed artifacts in which there was no text to rank. ``cut`` counts their texts that
+    are longer than the embedder reads, by estimate where it does not count tokens itself: the vector of such a text is
+    of its beginning only, and the rest is found by words alone.
     """
 
     added: list[str] = field(default_factory=list)
@@ -30,6 +32,7 @@ class BuildReport:
     removed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     empty: int = 0
+    cut: int = 0
     records: int = 0
     embedded: int = 0
     reused: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ class Writer:
         self._batch_size = batch_size
         self._report = report
         self._ticker = Ticker(listener, "embed")
+        self._reads_all = _reader(embedder)
         self._pending: list[_Pending] = []
         self._texts = 0
         self._characters = 0
@@ -60,6 +61,7 @@ class Writer:
         entry["record_ids"] = [row.id for row in rows]
         texts = [embedding_text(row.text, row.metadata) for row in rows]
         self._pending.append(_Pending(entry, rows, texts, old_ids, self._held_vectors(old_ids) if reuse else {}))
+        self._report.cut += sum(not self._reads_all(text) for text in texts)
         self._texts += len(texts)
         self._characters += sum(map(len, texts))
         if self._texts >= _BATCHES * self._batch_size or self._characters >= _CHARACTERS:
@@ -122,3 +124,14 @@ class Writer:
 
 def _record(row: Row, vector: Vector) -> Record:
     return Record(row.id, row.artifact_id, row.surface_kind, row.surface_index, row.text, vector, row.metadata)
+
+
+def _reader(embedder: Any) -> Callable[[str], bool]:
+    """Whether an embedder reads all of a text, as far as it says how much it reads."""
+    limit = getattr(embedder, "max_tokens", None)
+    if not limit:
+        return lambda text: True
+    from ir.strategy import estimate_tokens
+
+    count = getattr(embedder, "count_tokens", None) or estimate_tokens
+    return lambda text: count(text) <= limit

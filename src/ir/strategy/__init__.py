@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ir.protocols import IndexingStrategy
 from ir.strategy.chunked import Chunked, estimate_tokens
+from ir.strategy.fitted import Fitted
 from ir.strategy.identity import strategy_from_spec, strategy_id, strategy_to_spec
 from ir.strategy.package import Package
 from ir.strategy.skill import Skill
@@ -14,6 +15,7 @@ from ir.strategy.wrapped import Wrapped
 
 __all__ = [
     "Chunked",
+    "Fitted",
     "IndexingStrategy",
     "Package",
     "Skill",

@@ -104,12 +104,13 @@ def strategy_from_spec(spec: Mapping[str, Any] | str | None) -> IndexingStrategy
 
 def _builtins() -> dict[str, Any]:
     from ir.strategy.chunked import Chunked
+    from ir.strategy.fitted import Fitted
     from ir.strategy.package import Package
     from ir.strategy.skill import Skill
     from ir.strategy.turns import TurnPair
     from ir.strategy.whole import WholeText
 
-    return {cls.__name__: cls for cls in (Chunked, Package, Skill, TurnPair, WholeText)}
+    return {cls.__name__: cls for cls in (Chunked, Fitted, Package, Skill, TurnPair, WholeText)}
 
 
 def _class_of(name: object) -> Any:
