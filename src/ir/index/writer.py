@@ -129,7 +129,7 @@ def _record(row: Row, vector: Vector) -> Record:
 def _reader(embedder: Any) -> Callable[[str], bool]:
     """Whether an embedder reads all of a text, as far as it says how much it reads."""
     limit = getattr(embedder, "max_tokens", None)
-    if not limit:
+    if not isinstance(limit, int) or limit <= 0:
         return lambda text: True
     from ir.strategy import estimate_tokens
 
