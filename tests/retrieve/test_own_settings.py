@@ -13,7 +13,7 @@ import ir
 from ir.errors import EmbedderError, InvalidInput
 from ir.options import SearchOptions
 from ir.retrieve import search
-from ir.retrieve.weighing import TERMS_PER_TOKEN, share_read
+from ir.retrieve.weighing import TERMS_PER_TOKEN, TERMS_PER_TOKEN_OF_NONE, share_read
 
 TEXTS = {"east": "sunrise over the harbour", "north": "ice on the window", "west": "evening light", "far": "a letter"}
 VECTORS = {"sunrise": (1.0, 0.0), "ice": (0.0, 1.0), "evening": (0.8, 0.6), "a": (-1.0, 0.1), "sun": (0.7, 0.75)}
@@ -79,7 +79,10 @@ def test_vectors_of_texts_that_were_not_read_to_the_end_count_less(own: float | 
     built = long_texts(10, own)
     with built.store.snapshot() as snapshot:
         share = share_read(snapshot, built.embedder)
-        assert share == pytest.approx(TERMS_PER_TOKEN * 10 / snapshot.term_stats(()).average_length)
+        average = snapshot.term_stats(()).average_length
+        assert share == pytest.approx(TERMS_PER_TOKEN * 10 / average)
+        with_stop_words = share_read(snapshot, built.embedder, "none")
+        assert with_stop_words == pytest.approx(TERMS_PER_TOKEN_OF_NONE * 10 / average)
     assert 0.2 < share < 0.4
     hits = built.search("sun light", mode="hybrid", fusion=fusion, explain=True)
     same = built.search("sun light", mode="hybrid", fusion=fusion, alpha=(own or 0.5) * share, explain=True)

@@ -109,15 +109,16 @@ class _Session:
         self.corpus = corpus
         self.snapshot = snapshot
         config = snapshot.config()
+        language = config.get("language") or "english"
         if options.mode == "hybrid" and type(options.alpha) is CorpusDefault:
             own_alpha = config.get("alpha")
             alpha = options.alpha if own_alpha is None else own_alpha
-            alpha *= share_read(snapshot, corpus.embedder)
+            alpha *= share_read(snapshot, corpus.embedder, language)
             if alpha != options.alpha:
                 options = replace(options, alpha=alpha)
         self.options = options
         self.meta = meta
-        self.analyzer: Analyzer = analyzer_for(config.get("language") or "english")
+        self.analyzer: Analyzer = analyzer_for(language)
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
         if options.mode != "lexical":
             _check_embedder(corpus, config)
