@@ -1,15 +1,18 @@
-"""``python -m bench.quality [EMBEDDER] [--set NAME]… [--quick]``: ranking quality on judged collections.
+"""``python -m bench.quality [EMBEDDER] [--set NAME]… [--quick] [--joined N]``: ranking quality on judged collections.
 
 For every collection in BEIR's layout at or below the folder ``IR_DATA_SETS``: nDCG@10 and Recall@100 of BM25, dense,
 RRF, the default and the tuned choice (each query searched by what was chosen without it), with a paired randomization
 test against RRF; then what each part of the default is worth, by leaving it out. Collections are built once and kept,
 with the vectors of their queries; a second run embeds nothing. ``--quick`` leaves out tuning and the parts that need
-another index. A collection that cannot be read is named at the end, and the exit code is 1.
+another index. ``--joined N`` measures something else: every N documents, drawn at random, made into one that is longer
+than the embedder reads, indexed whole and cut. A collection that cannot be read is named at the end, and the exit code
+is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +25,7 @@ from bench.judged import collection_names, dataset, embedder_of, fitted_corpus, 
 from ir.analysis import analyzer
 from ir.embed import best_available
 from ir.errors import InvalidInput
-from ir.eval import compare_runs, make_run, per_query_values, ranking_of
+from ir.eval import BeirDataset, compare_runs, make_run, per_query_values, ranking_of
 from ir.store import LocalStore
 from ir.tune import tuned_run
 
@@ -139,6 +142,44 @@ def ablations(name: str, spec: str, aside: Path, *, quick: bool) -> dict[str, tu
     return rows
 
 
+def joined(name: str, parts: int) -> BeirDataset:
+    """The collection with so many documents at a time made into one, which is relevant if one of them is."""
+    data = dataset(name)
+    ids = list(data.corpus)
+    random.Random(0).shuffle(ids)
+    owner = {doc: f"joined-{number // parts}" for number, doc in enumerate(ids)}
+    texts: dict[str, list[str]] = {}
+    for doc in ids:
+        fields = data.corpus[doc]
+        texts.setdefault(owner[doc], []).append(f"{fields.get('title') or ''}\n{fields.get('text') or ''}".strip())
+    qrels: dict[str, dict[str, float]] = {qid: {} for qid in data.qrels}
+    for qid, grades in data.qrels.items():
+        for doc, grade in grades.items():
+            if doc in owner:
+                qrels[qid][owner[doc]] = max(grade, qrels[qid].get(owner[doc], grade))
+    corpus = {doc: {"title": "", "text": "\n\n".join(part)} for doc, part in texts.items()}
+    return BeirDataset(f"{name}, joined", corpus, data.queries, qrels)
+
+
+def long_texts(name: str, spec: str, aside: Path, parts: int) -> list[float]:
+    """nDCG@10 of BM25, of one ``alpha`` whatever is read, and of the default on whole documents; of BM25 and the
+    default on cut ones."""
+    data = joined(name, parts)
+    queries, qrels = data.answered()
+    embedder_of(spec).learn(queries.values())
+    whole = ir.CorpusSource.from_mapping(data.corpus, name="whole", strategy=ir.WholeText(text_key="text"))
+    same_alpha = {"mode": "hybrid", "alpha": getattr(embedder_of(spec), "blend_alpha", 0.5)}
+    values = []
+    for source, ways in (
+        (whole, [SYSTEMS["BM25"], same_alpha, SYSTEMS["default"]]),
+        (data.source(), [SYSTEMS["BM25"], SYSTEMS["default"]]),
+    ):
+        place = LocalStore(aside / f"{name.replace('/', '_')}-{len(ways)}")
+        built = ir.build(source, store=place, embedder=embedder_of(spec), language="auto")
+        values += [score(make_run(built, queries, k=DEPTH, **way), qrels)[0] for way in ways]
+    return values
+
+
 def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
@@ -161,11 +202,16 @@ def main() -> None:
     parser.add_argument("embedder", nargs="?", default=None, help="minilm, static, light or any other")
     parser.add_argument("--set", action="append", dest="sets", help="a collection; repeatable")
     parser.add_argument("--quick", action="store_true", help="no tuning, and no parts that need another index")
+    parser.add_argument("--joined", type=int, metavar="N", help="measure N documents made into one, instead")
     asked = parser.parse_args()
     spec = asked.embedder or best_available()
     names, broken = readable(asked.sets or collection_names())
     with tempfile.TemporaryDirectory(prefix="ir-quality-") as aside:
-        if names:
+        if names and asked.joined:
+            rows = ([name, *long_texts(name, spec, Path(aside), asked.joined)] for name in names)
+            ways = ["BM25, whole", "one alpha, whole", "default, whole", "BM25, cut", "default, cut"]
+            print(markdown([f"joined by {asked.joined}", *ways], rows))
+        elif names:
             report(names, spec, Path(aside), quick=asked.quick)
     if broken:
         sys.exit("\n".join(f"Not measured: {name}: {error}" for name, error in broken.items()))

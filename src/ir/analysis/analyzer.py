@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ir.analysis.languages import LANGUAGES, Stems
-from ir.analysis.split import Kind, ascii_pieces, pieces, plain_words, run_pattern, without_hyphens
+from ir.analysis.languages import LANGUAGES, Stems, without_accents
+from ir.analysis.split import Kind, ascii_pieces, is_unspaced, pieces, plain_words, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "query_terms"]
 
 #: Part of every analyzer's id: raise it with any change of what :meth:`Analyzer.terms` returns.
-VERSION = 1
+VERSION = 2
 #: How often the headings of a text count, against once for the text itself.
 HEADING_WEIGHT = 3
 #: Longer words are cut and marked with a hash of the rest: no language has such words, and indexes limit terms.
@@ -155,7 +155,12 @@ class _Words:
 
 def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
     """A piece in lower case, without what is not seen and, to ``fold``, without accents."""
-    return bounded(piece.lower() if piece.isascii() else _normal(piece, fold), kind)
+    if piece.isascii():
+        return bounded(piece.lower(), kind)
+    text = _normal(piece, fold)
+    if fold and kind is Kind.WORD and text != _normal(piece, False):
+        kind = Kind.PART  # "thé" is spelt as "the", but is no stop word
+    return bounded(text, kind)
 
 
 def bounded(text: str, kind: Kind) -> tuple[str, Kind]:
@@ -173,9 +178,7 @@ def bounded(text: str, kind: Kind) -> tuple[str, Kind]:
 def _normal(piece: str, fold: bool) -> str:
     text = unicodedata.normalize("NFKC", piece).lower().translate(_INVISIBLE)
     if fold:
-        letters = unicodedata.normalize("NFKD", text)
-        if any(letter.isascii() for letter in letters):
-            text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        text = without_accents(text)
     return "".join(text.split())
 
 
@@ -212,8 +215,16 @@ def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:
 
     >>> query_terms(analyzer_for(), "tests of tests")
     {'test': 2.0}
+    >>> list(query_terms(analyzer_for(), "緑茶 猫"))
+    ['緑茶', '猫']
     """
     counts: dict[str, float] = {}
     for term in analyzer.terms(query):
         counts[term] = counts.get(term, 0.0) + 1.0
-    return counts
+    return counts if query.isascii() else _without_single(counts)
+
+
+def _without_single(counts: dict[str, float]) -> dict[str, float]:
+    """Without single characters of which there are pairs: who asks for 緑茶 does not ask for everything with 茶."""
+    paired = {letter for term in counts if len(term) == 2 and is_unspaced(term) for letter in term}
+    return {term: count for term, count in counts.items() if term not in paired}

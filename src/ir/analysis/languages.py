@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Collection
 from typing import Any
 
 from ir.options import choice
 
-__all__ = ["LANGUAGES", "WITH_STOP_WORDS", "Stems", "stemmer_for"]
+__all__ = ["LANGUAGES", "WITH_STOP_WORDS", "Stems", "stemmer_for", "without_accents"]
 
 WITH_STOP_WORDS = (
     "danish",
@@ -31,6 +32,10 @@ _MORE_ENGLISH = """
     some than them themselves too very we were what when where which who whom whose why would you your yours yourself
     yourselves
 """
+#: Languages whose accents are often left out in writing and seldom tell words apart. Their stemmers need them, so it is
+#: the stems that lose them. In others such signs make letters of their own, or the stemmer sees to it, as the German,
+#: Italian and Spanish ones do.
+_ACCENTS_LEFT_OUT = ("french", "portuguese")
 _STEMS_ONLY = ("arabic", "greek", "romanian", "tamil", "turkish")
 
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
@@ -71,6 +76,7 @@ class Stems(dict[str, str]):
         super().__init__()
         self.stop_words: set[str] = set()
         self._stem = stemmer_for(language, stop_words=False)
+        self._fold = language in _ACCENTS_LEFT_OUT
         self._kept = _stop_filter(language)
 
     def __missing__(self, word: str) -> str:
@@ -83,8 +89,23 @@ class Stems(dict[str, str]):
         if not new:
             return
         line = " ".join(new)
-        self.update(zip(new, self._stem(line), strict=True))
+        stems = self._stem(line)
+        if self._fold and not line.isascii():
+            stems = [stem if stem.isascii() else without_accents(stem) for stem in stems]
+        self.update(zip(new, stems, strict=True))
         self.stop_words.update(set(new).difference(self._kept(line)))
+
+
+def without_accents(text: str) -> str:
+    """The letters without their signs; a text without any plain letter stays, for there the signs are part of letters.
+
+    >>> without_accents("fenêtre"), without_accents("й")
+    ('fenetre', 'й')
+    """
+    letters = unicodedata.normalize("NFKD", text)
+    if not any(letter.isascii() for letter in letters):
+        return text
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def _stop_filter(language: str) -> Stemmer:

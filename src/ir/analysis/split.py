@@ -1,4 +1,4 @@
-"""Text taken apart: runs of letters, and the words, identifier parts and bigrams inside each run.
+"""Text taken apart: runs of letters, and the words, identifier parts and grams inside each run.
 
 A *run* is what stands between spaces and punctuation, with the connectors of identifiers kept inside it
 (``snake_case``, ``kebab-case``, ``a.b.c``). Its pieces are found once per distinct run and then remembered by the
@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Kind", "Piece", "ascii_pieces", "pieces", "plain_words", "run_pattern", "without_hyphens"]
+__all__ = ["Kind", "Piece", "ascii_pieces", "is_unspaced", "pieces", "plain_words", "run_pattern", "without_hyphens"]
 
 
 class Kind(Enum):
@@ -24,7 +24,7 @@ class Kind(Enum):
     PART = "part"  # of an identifier: stemmed, never dropped
     WHOLE = "whole"  # identifier with dots or underscores: lower-cased only
     COMPOUND = "compound"  # words joined by case or hyphens: stemmed as one, as "e-mails" and "emails" are
-    GRAM = "gram"  # two characters of a script without spaces: kept
+    GRAM = "gram"  # one or two characters of a script without spaces: kept
 
 
 class Piece(NamedTuple):
@@ -114,6 +114,15 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     return found
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether all of a text is of scripts that are written without spaces.
+
+    >>> is_unspaced("緑茶"), is_unspaced("ça")
+    (True, False)
+    """
+    return bool(_large(_UNSPACED).fullmatch(text))
+
+
 def plain_words(words: Sequence[str], around: str, longest: int) -> list[str]:
     """For each word the plain ASCII word or number, in lower case, that it is but for signs around it; else nothing.
 
@@ -174,11 +183,11 @@ def _run_pieces(run: str, parts: list[str]) -> list[tuple[str, Kind]]:
 
 
 def _grams(start: int, end: int) -> Iterator[Piece]:
-    """Every two neighbouring characters; a character that stands alone is itself."""
-    if end - start == 1:
-        yield Piece(start, end, Kind.GRAM)
-    for first in range(start, end - 1):
-        yield Piece(first, first + 2, Kind.GRAM)
+    """Every two neighbouring characters, and every character: one alone may be a word, as 茶 is."""
+    for first in range(start, end):
+        if first + 2 <= end:
+            yield Piece(first, first + 2, Kind.GRAM)
+        yield Piece(first, first + 1, Kind.GRAM)
 
 
 def _spaced(run: str, start: int, end: int, identifiers: bool) -> Iterator[Piece]:

@@ -154,6 +154,14 @@ class SearchingContract:
         store.put_records([made("a", "Die Häuser stehen am Fluss"), made("b", "Eine Katze")])
         assert found(store, "das Haus", "german") == ["a"]
 
+    def test_one_character_finds_the_words_it_is_part_of(self, store: Store) -> None:
+        store.put_records(
+            [made("tea", "绿茶需要用八十度的水冲泡"), made("cat", "猫喜欢睡觉和吃鱼"), made("alone", "一杯 茶")]
+        )
+        assert found(store, "茶") == ["alone", "tea"]
+        assert found(store, "鱼") == ["cat"]
+        assert found(store, "绿茶") == ["tea"]
+
     def test_a_change_of_language_reaches_what_is_already_there(self, store: Store) -> None:
         store.put_record(made("a", "Die Häuser stehen am Fluss"))
         store.set_config({"language": "german"})
