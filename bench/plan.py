@@ -16,7 +16,7 @@ class Plan:
     scale: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     queries: int = 400
     slow_queries: int = 40
-    builds: int = 2
+    builds: int = 3
     reopens: int = 5
     starts: int = 15
     #: Peers that take minutes to open 100,000 texts run there only when asked for.

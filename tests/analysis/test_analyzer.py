@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from ir.analysis import LANGUAGES, Analyzer, analyzer_for, document_terms, query_terms
 from ir.analysis.analyzer import bounded
-from ir.analysis.split import ascii_pieces, pieces, plain_words, run_pattern
+from ir.analysis.split import Kind, ascii_pieces, pieces, plain_words, run_pattern
 from ir.errors import InvalidInput
 
 
@@ -119,7 +120,7 @@ def test_one_analyzer_for_each_language() -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.text(max_size=60) | st.text(alphabet="aB1_-.'’#+é日 ก\u0301\u200d\t", max_size=40))
+@given(st.text(max_size=60) | st.text(alphabet="aB1_-.'’#+é日 ก\u0301\u200d\t,(/=@", max_size=40))
 def test_tokens_are_the_terms_with_true_places(text: str) -> None:
     analyzer = analyzer_for()
     tokens = analyzer.tokens(text)
@@ -156,13 +157,17 @@ WORDS = st.lists(RUNS | st.from_regex(r"[!-~]{1,30}", fullmatch=True), max_size=
 def test_the_quick_splitter_follows_the_same_rules(words: list[str]) -> None:
     careful = [
         [
-            bounded(run[start:end].lower(), kind)
+            [bounded(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
             for run in run_pattern(word).findall(word)
-            for start, end, kind in pieces(run)
         ]
         for word in words
     ]
-    assert ascii_pieces(words) == careful
+    assert [[list(_told(*found)) for found in word] for word in ascii_pieces(words)] == careful
+
+
+def _told(first: Kind, texts: list[str]) -> Iterator[tuple[str, Kind]]:
+    for number, text in enumerate(texts):
+        yield text, Kind.PART if number and first is not Kind.WORD else first
 
 
 @given(st.lists(st.text(min_size=1, max_size=12).filter(lambda word: not set(word) & set("\r\n")) | RUNS, max_size=8))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ir.analysis.languages import LANGUAGES, Stems, without_accents
-from ir.analysis.split import Kind, ascii_pieces, is_unspaced, pieces, plain_words, run_pattern, without_hyphens
+from ir.analysis.split import Kind, Pieces, ascii_pieces, is_unspaced, pieces, plain_words, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
 from ir.base import heading_of
 from ir.options import choice
@@ -31,6 +31,8 @@ LONGEST_TERM = 200
 _KEPT_PREFIX = 40
 #: What may stand around a plain word without being part of it; ``+`` and ``#`` may be.
 _AROUND_WORDS = "_.,;:!?'\"`()[]{}<>*|/\\=~^&%$@-"
+#: Kinds of pieces that are terms as they stand.
+_KEPT = (Kind.WHOLE, Kind.GRAM)
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d"))
 
 
@@ -115,15 +117,24 @@ class _Words:
         """The terms of each word."""
         plain = plain_words(words, _AROUND_WORDS, LONGEST_TERM) if self._identifiers else [""] * len(words)
         odd = self._pieces([word for word, core in zip(words, plain, strict=True) if not core])
-        kept, stems = (Kind.WHOLE, Kind.GRAM), self._stems
-        stems.learn({*plain, *[text for found in odd for text, kind in found if kind not in kept]})
+        stems = self._stems
+        stems.learn({*plain, *[text for found in odd for kind, texts in found for text in texts[kind in _KEPT :]]})
         others, stop_words = iter(odd), stems.stop_words
         return [
             (() if core in stop_words else (stems[core],)) if core else self._terms_of(next(others)) for core in plain
         ]
 
-    def _terms_of(self, pieces: Sequence[tuple[str, Kind]]) -> list[str]:
-        return [term for text, kind in pieces if (term := self._term(text, kind))]
+    def _terms_of(self, found: Sequence[Pieces]) -> list[str]:
+        terms: list[str] = []
+        for kind, texts in found:
+            if kind is Kind.WORD:
+                terms += [stem for text in texts if (stem := self._term(text, kind))]
+            elif kind in _KEPT:
+                terms += texts[:1]
+                terms += map(self._stems.__getitem__, texts[1:])
+            else:
+                terms += map(self._stems.__getitem__, texts)
+        return terms
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
@@ -133,21 +144,22 @@ class _Words:
                 found.append((start, end, term))
         return found
 
-    def _pieces(self, words: Sequence[str]) -> list[list[tuple[str, Kind]]]:
+    def _pieces(self, words: Sequence[str]) -> list[list[Pieces]]:
         """The pieces of each word, in lower case."""
         quick = [word for word in words if self._identifiers and word.isascii() and len(word) <= LONGEST_TERM]
         found = dict(zip(quick, ascii_pieces(quick), strict=True))
         return [found[word] if word in found else self._careful_pieces(word) for word in words]
 
-    def _careful_pieces(self, word: str) -> list[tuple[str, Kind]]:
-        return [
+    def _careful_pieces(self, word: str) -> list[Pieces]:
+        told = (
             normalised(run[start:end], kind, fold=self._fold)
             for run in run_pattern(word).findall(word)
             for start, end, kind in pieces(run, identifiers=self._identifiers)
-        ]
+        )
+        return [(kind, [text]) for text, kind in told if text]
 
     def _term(self, text: str, kind: Kind) -> str:
-        if not text or kind is Kind.WHOLE or kind is Kind.GRAM:
+        if not text or kind in _KEPT:
             return text
         stem = self._stems[text]  # first: only then is it known to be a stop word
         return "" if kind is Kind.WORD and text in self._stems.stop_words else stem

@@ -14,7 +14,17 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Kind", "Piece", "ascii_pieces", "is_unspaced", "pieces", "plain_words", "run_pattern", "without_hyphens"]
+__all__ = [
+    "Kind",
+    "Piece",
+    "Pieces",
+    "ascii_pieces",
+    "is_unspaced",
+    "pieces",
+    "plain_words",
+    "run_pattern",
+    "without_hyphens",
+]
 
 
 class Kind(Enum):
@@ -33,6 +43,11 @@ class Piece(NamedTuple):
     start: int
     end: int
     kind: Kind
+
+
+#: The pieces of one run as texts, and the kind of the first: after a compound or a whole come its parts, words are
+#: followed by words.
+Pieces = tuple[Kind, list[str]]
 
 
 # Combining marks and joiners belong to the word that they stand in, but Python's \w leaves them out.
@@ -139,16 +154,16 @@ def plain_words(words: Sequence[str], around: str, longest: int) -> list[str]:
     ]
 
 
-def ascii_pieces(words: Sequence[str]) -> list[list[tuple[str, Kind]]]:
+def ascii_pieces(words: Sequence[str]) -> list[list[Pieces]]:
     """For each ASCII word what :func:`pieces` gives for its runs, as texts in lower case, compounds as one word.
 
-    >>> [[text for text, kind in found] for found in ascii_pieces(["getUserName()", "a/b"])]
-    [['getusername', 'get', 'user', 'name'], ['a', 'b']]
+    >>> [[texts for kind, texts in found] for found in ascii_pieces(["getUserName()", "a/b"])]
+    [[['getusername', 'get', 'user', 'name']], [['a'], ['b']]]
     """
     runs = _by_line(_ASCII_RUN_OR_LINE, words)
     cores = [run.rstrip("_.-") for found in runs for run in found]
-    parts = iter(_by_line(_CASED_OR_LINE, cores))
-    return [[piece for run in found for piece in _run_pieces(run, next(parts))] for found in runs]
+    told = zip(cores, _by_line(_CASED_OR_LINE, cores), strict=True)
+    return [[_run_pieces(run, *next(told)) for run in found] for found in runs]
 
 
 def _by_line(pattern: re.Pattern[str], lines: Sequence[str]) -> list[list[str]]:
@@ -164,22 +179,21 @@ def _by_line(pattern: re.Pattern[str], lines: Sequence[str]) -> list[list[str]]:
     return out
 
 
-def _run_pieces(run: str, parts: list[str]) -> list[tuple[str, Kind]]:
-    core = run.rstrip("_.-")
-    if "'" in core or not core[-1:].isalnum():
+def _run_pieces(run: str, core: str, parts: list[str]) -> Pieces:
+    """The pieces of a run, given without the signs that end it, and with the words inside."""
+    if "'" in core or not core[-1].isalnum():
         found = [(run[start:end].lower(), kind) for start, end, kind in pieces(run)]
-        return [(without_hyphens(text) if kind is Kind.COMPOUND else text, kind) for text, kind in found]
+        return found[0][1], [without_hyphens(text) if kind is Kind.COMPOUND else text for text, kind in found]
     lower = core.lower()
     if len(parts) == 1 and len(parts[0]) == len(core):
-        return [(lower, Kind.WORD)]
+        return Kind.WORD, [lower]
     if "_" not in core and "." not in core and ("-" in core or core.isalpha()):
-        found = [(lower.replace("-", ""), Kind.COMPOUND)]
+        kind, whole = Kind.COMPOUND, lower.replace("-", "")
     else:
-        found = [(lower, Kind.WHOLE)]
-    if len(parts) <= _MOST_TINY_PARTS or len(core) >= 3 * len(parts):
-        part_kind = Kind.PART
-        found += [(part.lower(), part_kind) for part in parts]
-    return found
+        kind, whole = Kind.WHOLE, lower
+    if len(parts) > _MOST_TINY_PARTS and len(core) < 3 * len(parts):
+        return kind, [whole]
+    return kind, [whole, *map(str.lower, parts)]
 
 
 def _grams(start: int, end: int) -> Iterator[Piece]:

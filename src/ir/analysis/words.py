@@ -33,7 +33,7 @@ _MOST_ASKED = 20_000
 _SHORT = 1000
 #: So many texts are looked into together, for others may be waiting.
 _AT_ONCE = 256
-#: Signs that no ASCII run holds, to spaces: with fewer of them around words, fewer different words are met.
+#: Signs that no run holds, to spaces: with fewer of them around words, fewer different words are met.
 _SIGNS = b',;:!?"`()[]{}<>*|/\\=~^&%$@'
 _SPACED = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
 
@@ -41,8 +41,10 @@ _SPACED = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
 def words_of(text: str) -> list[str]:
     """What stands between spaces, and between signs that are part of no word."""
     if text.isascii():
-        text = text.encode("ascii").translate(_SPACED).replace(b". ", b" ").decode("ascii")
-    return text.split()
+        return text.encode("ascii").translate(_SPACED).replace(b". ", b" ").decode("ascii").split()
+    # In UTF-8 these signs are bytes that are part of no other character.
+    bytes_ = text.encode("utf-8", "surrogatepass").translate(_SPACED).replace(b". ", b" ")
+    return bytes_.decode("utf-8", "surrogatepass").split()
 
 
 class Vocabulary(dict[str, int]):
