@@ -13,7 +13,7 @@ from ir.select.gate import PROBES
 
 if TYPE_CHECKING:
     from ir.index.progress import Listener
-    from ir.store import LocalStore
+    from ir.store import CorpusStore
 
 __all__ = ["STATUSES", "TASKS", "MaintenanceResult", "maintain"]
 
@@ -70,14 +70,12 @@ def _maintain_one(
 
 def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None) -> list[MaintenanceResult]:
     """Bring the index up to date; nothing is returned for one that is."""
-    from ir.config import corpus_dir
-    from ir.index import build, is_built, plan_build
+    from ir.index import build, is_built, plan_build, store_for
     from ir.index.builder import prunes
     from ir.registry import source_from_entry
-    from ir.store import LocalStore
 
     source = source_from_entry(name, entry)
-    with LocalStore(corpus_dir(name)) as store:
+    with store_for(name) as store:
         built = is_built(store)
         config = store.get_config() if built else {}
         spec = _embedder(entry, config)
@@ -117,7 +115,7 @@ def _embedder(entry: Mapping[str, Any], config: Mapping[str, Any]) -> str | None
     return best_available()
 
 
-def _task(source: Any, store: LocalStore, spec: str) -> str:
+def _task(source: Any, store: CorpusStore, spec: str) -> str:
     """Whether the index was made in another way, or only of other content."""
     from ir.index.recipe import recipe_for
 
@@ -127,11 +125,9 @@ def _task(source: Any, store: LocalStore, spec: str) -> str:
 
 
 def _calibrations(name: str, before: list[MaintenanceResult], dry_run: bool) -> list[MaintenanceResult]:
-    from ir.config import corpus_dir
-    from ir.index import Corpus, is_built, open_corpus
-    from ir.store import LocalStore
+    from ir.index import Corpus, is_built, open_corpus, store_for
 
-    with LocalStore(corpus_dir(name)) as store:
+    with store_for(name) as store:
         if not is_built(store) or not store.calibration_modes():
             return []
     corpus: Corpus = open_corpus(name)

@@ -25,17 +25,9 @@ class Context:
 
     def store(self, name: str) -> CorpusStore:
         """The store of a named corpus, for writing: it waits for another writer as long as the user has set."""
-        from ir.config import corpus_dir
-        from ir.registry import store_of
-        from ir.store import CorpusStore, LocalStore
+        from ir.index import store_for
 
-        address = store_of(name)
-        if address is not None:
-            store = CorpusStore.open(address)
-            if hasattr(store, "lock_timeout"):
-                store.lock_timeout = self.settings["lock_timeout_s"]
-            return store
-        return LocalStore(corpus_dir(name), lock_timeout=self.settings["lock_timeout_s"])
+        return store_for(name, lock_timeout=self.settings["lock_timeout_s"])
 
     def open(self, name: str, *, embedder: Any = None) -> Corpus:
         """The built corpus ``name``."""

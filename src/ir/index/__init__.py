@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ir.index.builder import build
     from ir.index.corpus import Corpus
     from ir.index.embedder import LazyEmbedder
-    from ir.index.opening import build_corpus, is_built, not_built, open_corpus, open_store
+    from ir.index.opening import build_corpus, is_built, not_built, open_corpus, open_store, store_for
     from ir.index.plan import BuildPlan, plan_build
     from ir.index.progress import Progress
     from ir.index.refresh import RefreshOutcome, refresh_if_cheap
@@ -32,6 +32,7 @@ __all__ = [
     "open_store",
     "plan_build",
     "refresh_if_cheap",
+    "store_for",
     "watch",
 ]
 
@@ -51,6 +52,7 @@ _HOMES = {
     "open_store": "opening",
     "plan_build": "plan",
     "refresh_if_cheap": "refresh",
+    "store_for": "opening",
     "watch": "watching",
 }
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ir.protocols import Store
     from ir.store import CorpusStore
 
-__all__ = ["build_corpus", "is_built", "not_built", "open_corpus", "open_store"]
+__all__ = ["build_corpus", "is_built", "not_built", "open_corpus", "open_store", "store_for"]
 
 #: The file that makes a folder a corpus.
 _DATABASE = "corpus.db"
@@ -66,6 +66,19 @@ def _store(name: str | os.PathLike[str]) -> CorpusStore:
             store: CorpusStore = open_address(address)
             return store
     return LocalStore(corpus_folder(name))
+
+
+def store_for(name: str, *, lock_timeout: float | None = None) -> CorpusStore:
+    """Where a corpus of this name is kept or would be: on the server that it is registered with, or on this machine."""
+    from ir.registry import store_of
+    from ir.store.local import LocalStore
+    from ir.store.opening import open_store as open_address
+
+    address = store_of(name)
+    store: CorpusStore = LocalStore(corpus_dir(name)) if address is None else open_address(address)
+    if lock_timeout is not None and hasattr(store, "lock_timeout"):
+        store.lock_timeout = lock_timeout
+    return store
 
 
 def corpus_folder(name: str | os.PathLike[str]) -> Path:

@@ -47,6 +47,17 @@ def test_back_to_this_machine(ir: Ir, notes: Path, address: str) -> None:
     assert "store" not in json.loads(registry_path().read_text("utf-8"))["corpora"][name]
 
 
+def test_what_is_due_is_done_on_the_server(ir: Ir, notes: Path, address: str) -> None:
+    assert ir("register", "mine", str(notes), "--store", address).code == 0
+    assert ir("build", "mine").code == 0
+    (notes / "soup.md").write_text("Simmer the soup.\n", "utf-8")
+    (due,) = ir("maintain", "mine", "--dry-run", "--json").json["results"]
+    assert (due["task"], due["status"], due["detail"]) == ("update", "due", "1 added")
+    assert ir("maintain", "mine").code == 0
+    assert not corpus_dir("mine").exists()
+    assert ir("search", f"{address}&corpus=mine", "simmer", "--json").json["found"][0]["artifact_id"] == "soup.md"
+
+
 def test_a_registered_name(ir: Ir, notes: Path, address: str) -> None:
     assert ir("register", "mine", str(notes), "--store", address).code == 0
     assert ir("build", "mine").code == 0
