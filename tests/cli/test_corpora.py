@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from ir.config import corpus_dir
+from ir.store import LocalStore
+
 Ir = Callable[..., Any]
 
 
@@ -98,6 +101,19 @@ def test_rm_needs_yes_where_nobody_can_be_asked_and_never_touches_the_source(ir:
     gone = ir("rm", "kitchen", "--yes")
     assert gone.code == 3
     assert "kitchen" in gone.err
+
+
+def test_an_imported_corpus_that_asks_a_server_says_so(ir: Ir, notes: Path, tmp_path: Path) -> None:
+    name = ir("build", "notes", "--json").json["corpus"]
+    file = tmp_path / "notes.ir"
+    assert ir("export", "notes", str(file)).code == 0
+    assert "server" not in ir("import", str(file), "--name", "here").err
+    with LocalStore(corpus_dir(name)) as store:
+        store.set_config({**store.get_config(), "embedder": "openai:text-embedding-3-small"})
+    assert ir("export", "notes", str(file), "--force").code == 0
+    taken = ir("import", str(file), "--name", "there", "--json")
+    assert taken.json["embedder"] == "openai:text-embedding-3-small"
+    assert "send the query to the server" in taken.err
 
 
 def test_export_and_import_carry_a_corpus(ir: Ir, notes: Path, tmp_path: Path) -> None:

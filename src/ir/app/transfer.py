@@ -8,6 +8,7 @@ from pathlib import Path
 from ir.app.context import Context
 from ir.app.operation import Value, operation
 from ir.app.targets import is_built, resolve
+from ir.config.keys import names_server
 from ir.errors import InvalidInput
 
 __all__ = ["ExportRequest", "ExportResponse", "ImportRequest", "ImportResponse", "export", "import_corpus"]
@@ -59,10 +60,13 @@ class ImportRequest(Value):
 
 @dataclass(frozen=True)
 class ImportResponse(Value):
+    """``embedder`` is what made the corpus's vectors and what will be asked for those of queries."""
+
     corpus: str
     file: str
     records: int
     artifacts: int
+    embedder: str | None = None
 
 
 @operation("import", summary="Take in a corpus from a portable file")
@@ -79,7 +83,13 @@ def import_corpus(request: ImportRequest, ctx: Context) -> ImportResponse:
         )
     with ctx.store(name) as store:
         done = fill(file, store, replace=request.replace, name=name, progress=ctx.progress)
-    return ImportResponse(name, str(file), done.records, done.artifacts)
+        embedder = store.get_config().get("embedder")
+    if embedder and names_server(embedder):
+        ctx.note(
+            f"Searches of {name!r} send the query to the server of the embedder {embedder!r}, as the file has it. "
+            f"To keep queries here: ir search {name} QUERY --mode lexical"
+        )
+    return ImportResponse(name, str(file), done.records, done.artifacts, embedder)
 
 
 def _name_in(file: Path) -> str:

@@ -20,6 +20,14 @@ _SCHEME = re.compile(r"\s*[\w+.-]{2,}:")
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
+def names_server(embedder: str) -> bool:
+    """Whether an embedder may be one that text is sent to.
+
+    Loaders of a user's own may know further schemes, so all of them are taken for servers.
+    """
+    return bool(_SCHEME.match(embedder))
+
+
 @dataclass(frozen=True)
 class Key:
     """One setting. ``project=False``: not from a project's file, which a stranger may have written.
@@ -56,8 +64,7 @@ class Key:
 
     def safe_from_project(self, value: object) -> bool:
         """Whether a project's file may set it so: whatever it says, text and keys stay where they are."""
-        # Loaders of a user's own may know further schemes, so all of them are taken for servers.
-        return self.project and not (self.servers and isinstance(value, str) and _SCHEME.match(value))
+        return self.project and not (self.servers and isinstance(value, str) and names_server(value))
 
     def check(self, value: object, where: str) -> Any:
         """``value``, if it is allowed; ``where`` says in the error who set it."""
