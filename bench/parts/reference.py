@@ -20,7 +20,9 @@ def run(plan: Plan) -> Report:
     report.note(
         "Each library embeds with its own `light` embedder. Reopen: a new process, from its start to the first "
         "hybrid result; inside the process: without the interpreter and imports at the top; opened again: once more in "
-        "a process that has every library loaded."
+        "a process that has every library loaded. To start Python and load numpy takes some 70 ms, which is more than "
+        "a twentieth of what PyPI ir takes to open 10,000 texts: no library that loads numpy can be 20 times as fast "
+        "there."
     )
     for size in plan.reference:
         figures = _measured(size, plan)

@@ -22,6 +22,9 @@ from typing import Any
 Filter = dict[str, Any] | None
 
 
+_PAGES = ("VmRSS:", "VmHWM:", "RssAnon:")
+
+
 class Peer(ABC):
     """One contestant. ``ids`` are the positions of texts in the file."""
 
@@ -112,11 +115,11 @@ class Session:
         pages = {}
         if status.exists():
             lines = (line.split() for line in status.read_text().splitlines())
-            pages = {
-                line[0][:-1]: int(line[1]) / 1024 for line in lines if line[0] in ("VmRSS:", "RssAnon:", "RssFile:")
-            }
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {"rss_mb": pages.get("VmRSS", peak), "anonymous_mb": pages.get("RssAnon"), "peak_mb": peak}
+            pages = {line[0][:-1]: int(line[1]) / 1024 for line in lines if line[0] in _PAGES}
+        # What a process used most, as the system tells it, is at least what the one that started it had then.
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        resident, peak = pages.get("VmRSS", most), pages.get("VmHWM", most)
+        return {"rss_mb": resident, "anonymous_mb": pages.get("RssAnon"), "peak_mb": peak}
 
     def _load(self) -> None:
         if self.queries:
