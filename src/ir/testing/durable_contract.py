@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ir.analysis import Analyzer, analyzer, split
 from ir.errors import CorpusBusy
 from ir.testing.made import EVERYTHING, found, ids, made, unit, words
 from ir.testing.transaction_contract import abort, assert_filled, fill, spoil
@@ -33,6 +34,19 @@ class DurableContract:
         with reopen() as third:
             assert sorted(third.record_ids()) == ["b", "c"]
             assert (found(third, "cherries"), found(third, "apples")) == (["c"], [])
+
+    def test_words_that_a_former_analyzer_did_not_index_are_found(self, store: Any, reopen: Reopen) -> None:
+        with pytest.MonkeyPatch.context() as former:
+            former.setattr(analyzer, "VERSION", 0)
+            former.setattr(analyzer, "_made", Analyzer)
+            former.setattr(split, "_grams", lambda start, end: iter(()))
+            store.put_records([made("tea", "绿茶 leaves"), made("cat", "猫")])
+            assert found(store, "leaves") == ["tea"]
+            store.close()
+        with reopen() as again:
+            assert found(again, "茶") == ["tea"]
+            again.put_record(made("fish", "鱼"))
+            assert (found(again, "leaves"), found(again, "猫"), found(again, "鱼")) == (["tea"], ["cat"], ["fish"])
 
     def test_closing_twice_is_harmless(self, store: Any, reopen: Reopen) -> None:
         fill(store)

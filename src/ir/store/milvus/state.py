@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ir.analysis import analyzer_for
 from ir.errors import CorpusError, FormatMismatch
 from ir.store.milvus.connection import Connection
 from ir.store.milvus.schema import LONGEST
@@ -74,6 +76,10 @@ class State:
     @property
     def average(self) -> float:
         return self.words / self.records if self.records else 0.0
+
+    def lags(self, config: Mapping[str, Any]) -> bool:
+        """Whether the terms of the records are not those that the corpus's analyzer gives by now."""
+        return self.records > 0 and self.analyzer != analyzer_for(config.get("language") or "english").id
 
     def kind_number(self, kind: str) -> int:
         """The number of a surface kind, given out on first sight."""

@@ -6,11 +6,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Record, storable
+from ir.errors import CorpusError
 from ir.store.mapping import CorpusStore
 from ir.store.milvus.address import Address
 from ir.store.milvus.connection import Connection
@@ -53,6 +54,7 @@ class MilvusStore(CorpusStore):
         self._lock_held: FileLock | Lease | None = None
         self._own = _Transaction()
         self._held: View | None = None
+        self._gave_up = -1
         self._looking: Counter[int] = Counter()
         self._counting = threading.Lock()
 
@@ -84,8 +86,13 @@ class MilvusStore(CorpusStore):
         if self._own.writing is not None:
             yield
             return
+        with self._writing(self.address.lock_timeout):
+            yield
+
+    @contextmanager
+    def _writing(self, patience: float) -> Iterator[Writing]:
         lock = self._writer()
-        left_behind = lock.acquire(self.address.lock_timeout)
+        left_behind = lock.acquire(patience)
         try:
             self._collections.make_shared()
             state = self._state()
@@ -93,7 +100,7 @@ class MilvusStore(CorpusStore):
                 self._recover(state)
             writing = self._own.writing = Writing(self._connection, self._collections, state)
             try:
-                yield
+                yield writing
                 if writing.touched:
                     writing.flush()
                     lock.check()
@@ -156,12 +163,25 @@ class MilvusStore(CorpusStore):
                 self._looking[view.state.version] -= 1
 
     def _present(self) -> View:
+        held = self._look()
+        if self._gave_up != held.state.version and held.state.lags(held.config):
+            self._gave_up = held.state.version  # once: another may be writing, or this user may not
+            self._catch_up()
+            held = self._look()
+        return held
+
+    def _look(self) -> View:
         state = self._state()
         held = self._held
         if held is None or held.state.version != state.version:
             held = self._held = View(self._connection, self._collections, state)
             _ = held.config  # read while the version is surely there
         return held
+
+    def _catch_up(self) -> None:
+        """Give the records the terms of a new analyzer, if this user may write now; else they are found by the old."""
+        with suppress(CorpusError), self._writing(0.0) as writing:
+            writing.touched = True
 
     # -- where things are kept ---------------------------------------------------------------------------------
 
