@@ -56,6 +56,15 @@ def test_json_is_one_document_with_hits_and_their_places(ir: Ir, notes: Path) ->
     assert document["meta"]["mode"] == "hybrid"
 
 
+def test_characters_are_marked_only_where_they_were_asked_for(ir: Ir, notes: Path) -> None:
+    (notes / "tea.txt").write_text("紅茶は熱い。緑茶はぬるい。", encoding="utf-8")
+    pair = ir("search", "notes/tea.txt", "緑茶", "--json").json
+    assert [pair["found"][0]["excerpt"][start:end] for start, end in pair["found"][0]["marks"]] == ["緑茶"]
+    assert pair["words"] == {"緑茶": "緑茶"}
+    one = ir("search", "notes/tea.txt", "茶", "--json").json["found"][0]
+    assert [one["excerpt"][start:end] for start, end in one["marks"]] == ["茶", "茶"]
+
+
 def test_explain_says_ranks_shares_and_terms(ir: Ir, notes: Path) -> None:
     done = ir("search", "notes", "steep green submarine", "-k", "1", "--explain")
     assert "dense    rank 1" in done.out

@@ -72,7 +72,7 @@ class SearchResponse(Value):
 
 @operation("search", summary="Rank a corpus or a folder against a query", read_only=True)
 def search(request: SearchRequest, ctx: Context) -> SearchResponse:
-    from ir.analysis import analyzer_for
+    from ir.analysis import analyzer_for, query_terms
     from ir.retrieve import search as search_corpus
 
     if not request.query.strip():
@@ -93,7 +93,8 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     )
     notes += hits.meta.get("notes", ())  # what is degraded has its reason there
     analyzer = analyzer_for(corpus.store.get_config().get("language") or "english")
-    words = {term: request.query[t.start : t.end] for t in analyzer.tokens(request.query) for term in t.terms}
+    asked = analyzer.tokens(request.query, only=query_terms(analyzer, request.query))
+    words = {term: request.query[token.start : token.end] for token in asked for term in token.terms}
     found = tuple(Found(rank, hit, cite(hit, words, analyzer)) for rank, hit in enumerate(hits, start=1))
     return SearchResponse(request.query, target.name, found, stale, tuple(notes), words, hits.meta)
 
