@@ -18,7 +18,7 @@ pytest.importorskip("milvus_lite")
 from ir.errors import CorpusBusy, CorpusError, FormatMismatch
 from ir.store.milvus import Address, MilvusStore
 from ir.store.milvus.connection import Connection
-from ir.store.milvus.lease import Lease
+from ir.store.milvus.lease import FileLock, Lease
 from ir.store.milvus.schema import ALIVE, Collections
 from ir.store.milvus.state import State
 from ir.testing.made import EVERYTHING, found, ids, made, unit, words
@@ -172,3 +172,14 @@ class TestLease:
         assert len(rows) == 1
         first.release()
         assert State.read(connection, collection).version == 0
+
+
+def test_a_writer_waits_as_long_as_it_was_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = []
+    acquire = FileLock.acquire
+    monkeypatch.setattr(FileLock, "acquire", lambda lock, patience: waited.append(patience) or acquire(lock, patience))
+    with MilvusStore(f"{url}&lock_timeout=3") as store:
+        store.put_record(made("a"))
+        store.lock_timeout = 0.0  # as a search does that finds changes on its way
+        store.put_record(made("b"))
+    assert waited == [3.0, 0.0]

@@ -48,6 +48,7 @@ class MilvusStore(CorpusStore):
 
     def __init__(self, address: str | Address) -> None:
         self.address = Address.parse(address) if isinstance(address, str) else address
+        self.lock_timeout = self.address.lock_timeout
         self._connection = Connection(self.address)
         self._collections = Collections(self._connection)
         self._entries = Entries(self._connection, self._collections.entries)
@@ -86,7 +87,7 @@ class MilvusStore(CorpusStore):
         if self._own.writing is not None:
             yield
             return
-        with self._writing(self.address.lock_timeout):
+        with self._writing(self.lock_timeout):
             yield
 
     @contextmanager
