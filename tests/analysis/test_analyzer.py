@@ -147,6 +147,15 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(analyzer.vocabulary()) <= 101
 
 
+def test_memory_is_bounded_where_a_whole_text_stands_between_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ir.analysis.words.MOST_GIVEN", 1000)
+    analyzer = Analyzer()
+    letters = [chr(code) for code in range(0x4E00, 0x4E00 + 4000)]
+    texts = ["".join(letters[start : start + 200]) for start in range(0, 4000, 200)]
+    assert all(set(text) <= set(analyzer.terms(text)) for text in texts)
+    assert len(analyzer.vocabulary().terms) <= 1000 + 399
+
+
 RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=True)
 
 

@@ -25,6 +25,8 @@ __all__ = ["Vocabulary", "words_of"]
 #: Longer words hardly ever come twice.
 LONGEST_REMEMBERED = 64
 MOST_REMEMBERED = 500_000
+#: So many terms are kept for words. Without spaces a word is a sentence or more, and each gives hundreds.
+MOST_GIVEN = 8_000_000
 #: So many numbers are kept for the latest texts.
 _MOST_LATEST = 4_000_000
 #: So many words of queries are kept in a form that is quick for a few.
@@ -73,8 +75,8 @@ class Vocabulary(dict[str, int]):
 
     @property
     def full(self) -> bool:
-        """Whether more words were met than most languages have: time for a new one."""
-        return self._known >= MOST_REMEMBERED
+        """Whether more words were met than most languages have, or longer ones: time for a new one."""
+        return self._known >= MOST_REMEMBERED or len(self._given.values) >= MOST_GIVEN
 
     def of_texts(self, texts: Sequence[str]) -> list[Integers]:
         """The numbers of the terms of each text, in their order. The arrays are not the caller's to change."""
