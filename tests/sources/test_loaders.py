@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +99,13 @@ class TestSkills:
         with pytest.raises(SourceError, match="Skill record 1 has no name"):
             list(CorpusSource.from_skills(fetcher=lambda: [{"description": "x"}]).scope)
 
+    def test_a_fetcher_that_fails_leaves_the_index_as_it_was(self) -> None:
+        def unreachable() -> list[dict[str, Any]]:
+            raise RuntimeError("no route")
+
+        with pytest.raises(SourceError, match="The fetcher failed with RuntimeError: no route"):
+            list(CorpusSource.from_skills(fetcher=unreachable).scope)
+
     def test_no_skills_anywhere_says_where_they_were_looked_for(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -187,10 +195,20 @@ class TestTools:
         with pytest.raises(SourceError, match="is not JSON"):
             list(CorpusSource.from_mcp_tools(file).scope)
 
-    @pytest.mark.parametrize("tools", [[{"description": "x"}], {"tool": 1}, 3, [tool, tool]])
+    @pytest.mark.parametrize(
+        "tools", [[{"description": "x"}], {"tool": 1}, {"result": None}, {"result": "busy"}, 3, [tool, tool]]
+    )
     def test_bad_tools_are_refused(self, tools: Any) -> None:
         with pytest.raises(SourceError):
             list(CorpusSource.from_mcp_tools(tools).scope)
+
+    def test_a_function_that_fails_is_refused(self) -> None:
+        def unreachable() -> Iterator[dict[str, Any]]:
+            yield TestTools.tool
+            raise RuntimeError("no route")
+
+        with pytest.raises(SourceError, match="The fetcher failed with RuntimeError: no route"):
+            list(CorpusSource.from_mcp_tools(unreachable).scope)
 
 
 class TestSessions:

@@ -52,7 +52,7 @@ def test_bad_records_are_refused(records: list[Any], message: str) -> None:
         list(CorpusSource.from_records(lambda: records).scope)
 
 
-@pytest.mark.parametrize("fetcher", ["no.such:thing", "json:nothing", "", ":", "json:__name__", 3])
+@pytest.mark.parametrize("fetcher", ["no.such:thing", "json:nothing", "", ":", "json:__name__", ".near:thing", 3])
 def test_a_fetcher_that_does_not_exist_is_refused(fetcher: Any) -> None:
     with pytest.raises(SourceError, match="fetcher"):
         CorpusSource.from_records(fetcher)

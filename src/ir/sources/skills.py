@@ -10,7 +10,7 @@ from ir.errors import InvalidInput, SourceError
 from ir.filters import matches, parse_filter
 from ir.sources.files import FileScope
 from ir.sources.loaded import Loader, Placed
-from ir.sources.records import Fetcher, resolve_fetcher
+from ir.sources.records import Fetcher, fetched, resolve_fetcher
 from ir.sources.skipped import Skip
 
 __all__ = ["SKILL_ROOTS", "load_skills"]
@@ -61,7 +61,7 @@ def _roots(given: Sequence[str | Path] | None) -> list[Path]:
 
 
 def _fetched(fetch: Fetcher) -> Iterator[Placed]:
-    for number, record in enumerate(fetch(), 1):
+    for number, record in enumerate(fetched(fetch), 1):
         name = record.get("id") or record.get("name") if isinstance(record, Mapping) else None
         if not name:
             raise SourceError(f"Skill record {number} has no name.", remedy="Each record is a mapping with 'name'.")
