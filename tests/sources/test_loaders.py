@@ -159,6 +159,11 @@ class TestPackages:
         manifest = write(tmp_path / "m.pth", "p\n")
         assert CorpusSource.from_packages(manifest=manifest).scope["p"]["readme"] == ""
 
+    def test_a_manifest_with_a_byte_order_mark(self, tmp_path: Path) -> None:
+        write(tmp_path / "one/README.md", "# One")
+        manifest = write(tmp_path / "my.pth", "\ufeffone\r\n")
+        assert list(CorpusSource.from_packages(manifest=manifest).scope) == ["one"]
+
     def test_a_missing_manifest_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=r"The manifest .*no.pth' cannot be read.*a project folder on each line"):
             list(CorpusSource.from_packages(manifest=tmp_path / "no.pth").scope)
