@@ -207,6 +207,10 @@ class TestTools:
         with pytest.raises(SourceError):
             list(CorpusSource.from_mcp_tools(tools).scope)
 
+    def test_tools_that_can_be_gone_through_once_are_still_there_at_the_next_build(self) -> None:
+        scope = CorpusSource.from_mcp_tools(iter([self.tool])).scope
+        assert list(scope) == list(scope) == ["read_file"]
+
     def test_a_function_that_fails_is_refused(self) -> None:
         def unreachable() -> Iterator[dict[str, Any]]:
             yield TestTools.tool

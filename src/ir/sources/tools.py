@@ -23,9 +23,11 @@ def load_tools(tools: Tools | Callable[[], Tools]) -> Loader:
 
     ``tools`` may also be a server's answer to ``tools/list``, the path of a JSON file with either, or a function.
     """
+    # A second build would find a generator empty, and prune everything.
+    given = list(tools) if isinstance(tools, Iterator) else tools
 
     def load(skip: Skip) -> Iterator[Placed]:
-        found = fetched(lambda: _definitions(tools())) if callable(tools) else _definitions(tools)
+        found = fetched(lambda: _definitions(given())) if callable(given) else _definitions(given)
         for number, tool in enumerate(found, 1):
             name = _get(tool, "name")
             if not isinstance(name, str) or not name.strip():
