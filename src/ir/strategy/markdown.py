@@ -10,7 +10,9 @@ __all__ = ["Heading", "Outline", "first_title", "outline_of"]
 
 # One alternation so that a text is scanned once. Underlined headings are seen at their underline.
 _MARK = re.compile(
-    r"^ {0,3}(?:(?P<hashes>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$|(?P<fence>`{3,}|~{3,})|(?P<rule>={3,}|-{3,})[ \t\r]*$)",
+    r"^ {0,3}(?:(?P<hashes>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$"
+    # Further backticks on the line make it code within a paragraph.
+    r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})|(?P<rule>={3,}|-{3,})[ \t\r]*$)",
     re.MULTILINE,
 )
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*)$", re.MULTILINE)
