@@ -15,6 +15,8 @@ _MARK = re.compile(
     r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})|(?P<rule>={3,}|-{3,})[ \t\r]*$)",
     re.MULTILINE,
 )
+# Hashes may close a heading after a space; those of "C#" are part of the word.
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _NO_PARAGRAPH = ("#", ">", "|", "-", "*", "+", "=", "`", "~")
 _FRONT_LIMIT = 64 * 1024
@@ -126,7 +128,7 @@ def _outline(text: str, found: list[tuple[int, int, str]], fences: list[tuple[in
 
 
 def _plain(title: str) -> str:
-    return title.strip().rstrip("#").rstrip()[:_TITLE_LIMIT]
+    return _CLOSING.sub("", title.strip()).rstrip()[:_TITLE_LIMIT]
 
 
 def _line_end(text: str, position: int) -> int:
