@@ -81,6 +81,12 @@ class TestSkills:
         assert [item.id for item in source.skipped()] == [f"{tmp_path.name}/broken/SKILL.md (front matter)"]
         assert isinstance(source.indexing_strategy, Skill)
 
+    def test_the_first_paragraph_describes_a_skill_whatever_ends_its_lines(self, tmp_path: Path) -> None:
+        text = "# Bare\r\n\r\nDoes a\r\nbare thing.\r\n \r\nMore.\r\n"
+        (tmp_path / "bare").mkdir()
+        (tmp_path / "bare" / "SKILL.md").write_bytes(text.encode())
+        assert CorpusSource.from_skills(roots=[tmp_path]).scope["bare"]["description"] == "Does a\r\nbare thing."
+
     def test_a_name_that_comes_twice_is_told_apart_by_its_folder(self, tmp_path: Path) -> None:
         write(tmp_path / "one/x/SKILL.md", "one")
         write(tmp_path / "two/x/SKILL.md", "two")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = ["SKILL_ROOTS", "load_skills"]
 SKILL_ROOTS = ("~/.claude/skills", ".claude/skills", "skills")
 _SKILL_FILE = r"(?:^|/)SKILL\.md$"
 _SUMMARY = 500
+_BLANK_LINES = re.compile(r"\n[ \t\r]*\n")
 
 Wanted = Callable[[Mapping[str, Any]], bool]
 
@@ -104,5 +106,5 @@ def _text(value: Any) -> str:
 
 
 def _first_paragraph(text: str) -> str:
-    paragraphs = (part.strip() for part in text[:20_000].split("\n\n"))
+    paragraphs = (part.strip() for part in _BLANK_LINES.split(text[:20_000]))
     return next((part for part in paragraphs if part and not part.startswith("#")), "")[:_SUMMARY]
