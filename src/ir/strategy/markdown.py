@@ -94,7 +94,7 @@ def first_title(text: str, *, anywhere: bool = True) -> str | None:
     With ``anywhere=False`` the heading must open the text.
     """
     body = 0
-    if text.startswith("---\n"):
+    if text.startswith(("---\n", "---\r\n")):
         close = text.find("\n---", 3, _FRONT_LIMIT)
         if close > 0:
             named = _FRONT_TITLE.search(text, 4, close + 1)
