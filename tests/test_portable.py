@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,18 @@ def sealed(edit: Edit) -> Edit:
 
 def put(name: str, data: bytes) -> Edit:
     return lambda members: members.__setitem__(name, data)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_file_is_as_private_as_its_owner_wants_files_to_be(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        export_corpus(fill(CorpusStore.memory()), tmp_path / "own.ir")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "own.ir").stat().st_mode & 0o777 == 0o600
+    export_corpus(fill(CorpusStore.memory()), tmp_path / "own.ir")
+    assert (tmp_path / "own.ir").stat().st_mode & 0o777 == 0o600
 
 
 def test_everything_comes_back(tmp_path: Path) -> None:

@@ -236,6 +236,8 @@ class Hits(list[SearchHit]):
 def json_clean(value: Any) -> Any:
     """``value`` in JSON's types: numpy scalars and arrays, tuples, sets and paths are converted, texts made storable.
 
+    Dates and times are written as in ISO 8601.
+
     >>> json_clean({"a": (1, 2), 3: {"x"}})
     {'a': [1, 2], '3': ['x']}
     """
@@ -262,6 +264,8 @@ def json_clean(value: Any) -> Any:
         return json_clean(value.tolist())
     if hasattr(value, "to_dict"):
         return json_clean(value.to_dict())
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
     return storable(str(value))
 
 

@@ -22,6 +22,7 @@ from ir.errors import FilterError
         ("url=a=b", {"url": {"$eq": "a=b"}}),
         ("tags=[1]", {"tags": {"$eq": "[1]"}}),
         (" a = b c ", {"a": {"$eq": "b c"}}),
+        ('a="=b"', {"a": {"$eq": "=b"}}),
     ],
 )
 def test_conditions(text: str, expected: dict[str, object]) -> None:
@@ -33,7 +34,7 @@ def test_all_must_hold() -> None:
     assert read_filter(None) is None
 
 
-@pytest.mark.parametrize("text", ["", "year", "=3", "~x"])
+@pytest.mark.parametrize("text", ["", "year", "=3", "~x", "year==2024"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(FilterError, match="condition"):
         read_filter(None, [text])

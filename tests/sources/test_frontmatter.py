@@ -16,6 +16,10 @@ def test_scalars_lists_and_dates_are_fields() -> None:
     assert (front.body, front.first_line, front.problem) == ("body\r\n", 6, None)
 
 
+def test_a_title_is_text_even_if_it_looks_like_a_number() -> None:
+    assert split_front_matter("---\ntitle: 1984\nyear: 1949\n---\n").fields == {"title": "1984", "year": 1949}
+
+
 @pytest.mark.parametrize("text", ["", "words", "---", "---\nwords\n\nmore", "----\na: b\n----\n", "---\n---\n"])
 def test_texts_without_fields(text: str) -> None:
     front = split_front_matter(text)

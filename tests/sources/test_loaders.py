@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,12 @@ class TestSkills:
         assert [item.id for item in source.skipped()] == [f"{tmp_path.name}/broken/SKILL.md (front matter)"]
         assert isinstance(source.indexing_strategy, Skill)
 
+    def test_the_first_paragraph_describes_a_skill_whatever_ends_its_lines(self, tmp_path: Path) -> None:
+        text = "# Bare\r\n\r\nDoes a\r\nbare thing.\r\n \r\nMore.\r\n"
+        (tmp_path / "bare").mkdir()
+        (tmp_path / "bare" / "SKILL.md").write_bytes(text.encode())
+        assert CorpusSource.from_skills(roots=[tmp_path]).scope["bare"]["description"] == "Does a\r\nbare thing."
+
     def test_a_name_that_comes_twice_is_told_apart_by_its_folder(self, tmp_path: Path) -> None:
         write(tmp_path / "one/x/SKILL.md", "one")
         write(tmp_path / "two/x/SKILL.md", "two")
@@ -97,6 +104,13 @@ class TestSkills:
             CorpusSource.from_skills(fetcher=lambda: records, filter=3)
         with pytest.raises(SourceError, match="Skill record 1 has no name"):
             list(CorpusSource.from_skills(fetcher=lambda: [{"description": "x"}]).scope)
+
+    def test_a_fetcher_that_fails_leaves_the_index_as_it_was(self) -> None:
+        def unreachable() -> list[dict[str, Any]]:
+            raise RuntimeError("no route")
+
+        with pytest.raises(SourceError, match="The fetcher failed with RuntimeError: no route"):
+            list(CorpusSource.from_skills(fetcher=unreachable).scope)
 
     def test_no_skills_anywhere_says_where_they_were_looked_for(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +165,11 @@ class TestPackages:
         manifest = write(tmp_path / "m.pth", "p\n")
         assert CorpusSource.from_packages(manifest=manifest).scope["p"]["readme"] == ""
 
+    def test_a_manifest_with_a_byte_order_mark(self, tmp_path: Path) -> None:
+        write(tmp_path / "one/README.md", "# One")
+        manifest = write(tmp_path / "my.pth", "\ufeffone\r\n")
+        assert list(CorpusSource.from_packages(manifest=manifest).scope) == ["one"]
+
     def test_a_missing_manifest_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=r"The manifest .*no.pth' cannot be read.*a project folder on each line"):
             list(CorpusSource.from_packages(manifest=tmp_path / "no.pth").scope)
@@ -187,10 +206,24 @@ class TestTools:
         with pytest.raises(SourceError, match="is not JSON"):
             list(CorpusSource.from_mcp_tools(file).scope)
 
-    @pytest.mark.parametrize("tools", [[{"description": "x"}], {"tool": 1}, 3, [tool, tool]])
+    @pytest.mark.parametrize(
+        "tools", [[{"description": "x"}], {"tool": 1}, {"result": None}, {"result": "busy"}, 3, [tool, tool]]
+    )
     def test_bad_tools_are_refused(self, tools: Any) -> None:
         with pytest.raises(SourceError):
             list(CorpusSource.from_mcp_tools(tools).scope)
+
+    def test_tools_that_can_be_gone_through_once_are_still_there_at_the_next_build(self) -> None:
+        scope = CorpusSource.from_mcp_tools(iter([self.tool])).scope
+        assert list(scope) == list(scope) == ["read_file"]
+
+    def test_a_function_that_fails_is_refused(self) -> None:
+        def unreachable() -> Iterator[dict[str, Any]]:
+            yield TestTools.tool
+            raise RuntimeError("no route")
+
+        with pytest.raises(SourceError, match="The fetcher failed with RuntimeError: no route"):
+            list(CorpusSource.from_mcp_tools(unreachable).scope)
 
 
 class TestSessions:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ir.errors import SourceError
+from ir.index import build
 from ir.sources import CorpusSource
+from ir.store import CorpusStore
 
 RECORDS: list[Any] = [{"id": 1, "text": "one", "lang": "en"}, {"_id": "two", "text": "2"}]
 
@@ -20,6 +23,18 @@ def test_records_have_an_id_and_their_other_fields_can_be_filtered_on() -> None:
     assert list(source.scope) == ["1", "two"]
     assert (source.name, source.embedder) == ("records", "light")
     assert source.indexing_strategy.decompose("1", source.scope["1"]).filter_fields == {"lang": "en"}
+
+
+def test_times_read_the_same_whoever_names_the_fields() -> None:
+    def timed() -> list[Any]:
+        return [{"id": "a", "text": "words", "at": datetime(2024, 1, 2, 3, tzinfo=UTC), "day": date(2024, 1, 2)}]
+
+    own = CorpusSource.from_records(timed)
+    named = CorpusSource.from_records(timed, metadata_of=lambda id, raw: {"at": raw["at"], "day": raw["day"]})
+    for source in (own, named):
+        corpus = build(source, store=CorpusStore.memory(), embedder="light")
+        (hit,) = corpus.search("words", filter={"at": {"$gte": "2024-01-02T00:00:00"}})
+        assert hit.metadata == {"at": "2024-01-02T03:00:00+00:00", "day": "2024-01-02"}
 
 
 def test_a_fetcher_may_be_named_and_keys_chosen() -> None:
@@ -52,7 +67,7 @@ def test_bad_records_are_refused(records: list[Any], message: str) -> None:
         list(CorpusSource.from_records(lambda: records).scope)
 
 
-@pytest.mark.parametrize("fetcher", ["no.such:thing", "json:nothing", "", ":", "json:__name__", 3])
+@pytest.mark.parametrize("fetcher", ["no.such:thing", "json:nothing", "", ":", "json:__name__", ".near:thing", 3])
 def test_a_fetcher_that_does_not_exist_is_refused(fetcher: Any) -> None:
     with pytest.raises(SourceError, match="fetcher"):
         CorpusSource.from_records(fetcher)

@@ -88,6 +88,13 @@ def test_a_code_block_is_kept_whole_where_it_fits() -> None:
     assert all("section" not in chunk.metadata for chunk in made)
 
 
+def test_a_line_that_begins_with_inline_code_opens_no_block() -> None:
+    text = "```make demo``` shows it.\n\n# Use\n\n" + "It is used so. " * 9
+    plan = Chunked(chunk_size=80, overlap=0).decompose("a.md", text)
+    assert plan.filter_fields["title"] == "Use"
+    assert plan.surfaces[1].text.startswith("# Use")
+
+
 def test_code_is_cut_at_lines() -> None:
     text = "".join(f"    value_{i} = compute(some.attribute, other. thing)\n" for i in range(200))
     made = Chunked().decompose("a.py", text).surfaces

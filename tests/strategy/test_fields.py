@@ -47,7 +47,10 @@ def test_given_metadata_are_the_fields_and_the_pointer_and_title_stay() -> None:
     [
         ("a.md", "words\n\n# Late title #\n", "Late title"),
         ("a.md", "```\n# comment\n```\n# Real", "Real"),
+        ("a.md", "# Notes on C#\n", "Notes on C#"),
+        ("a.md", "# F# ##  \r\n", "F#"),
         ("a.md", "---\ntitle: 'From front matter'\n---\n# Heading", "From front matter"),
+        ("a.md", "---\r\ntitle: 'From front matter'\r\n---\r\n# Heading", "From front matter"),
         ("note", "# Opening\n\ntext", "Opening"),
         ("note", "text\n\n# Not at the top", None),
         ("a.py", "# a comment", None),

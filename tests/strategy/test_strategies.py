@@ -171,6 +171,8 @@ def test_a_spec_may_be_a_name_or_nothing() -> None:
         ("Chunkd", "Unknown strategy 'Chunkd'.*Did you mean 'Chunked'"),
         ({"type": "Chunked", "size": 3}, "Unknown parameter of Chunked 'size'"),
         ("no.such:Thing", "cannot be loaded"),
+        (".near:Thing", "cannot be loaded"),
+        (":Thing", "cannot be loaded"),
         ("subprocess:Popen", "is not a strategy"),
         ({"chunk_size": 3}, "Unknown strategy None"),
     ],

@@ -12,7 +12,7 @@ from ir.errors import FilterError
 __all__ = ["read_filter"]
 
 _OPERATORS = {"=": "$eq", "!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
-_CONDITION = re.compile(r"\s*([^=!<>~\s]+)\s*(!=|>=|<=|=|>|<|~)(.*)", re.DOTALL)
+_CONDITION = re.compile(r"\s*([^=!<>~\s]+)\s*(!=|>=|<=|=(?!=)|>|<|~)(.*)", re.DOTALL)
 
 
 def read_filter(document: str | None, conditions: Sequence[str] = ()) -> dict[str, Any] | None:

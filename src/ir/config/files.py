@@ -12,7 +12,7 @@ from typing import IO
 
 from ir.errors import CorpusBusy, StoreUnwritable
 
-__all__ = ["file_lock", "is_locked", "write_atomic"]
+__all__ = ["file_lock", "is_locked", "permissions_for", "write_atomic"]
 
 _RETRY_S = 0.02
 
@@ -31,7 +31,7 @@ def write_atomic(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        temporary.chmod(permissions_for(target))
         temporary.replace(target)
         _sync_directory(target.parent)
     except OSError as error:
@@ -39,6 +39,15 @@ def write_atomic(path: Path, text: str) -> None:
             with suppress(OSError):
                 temporary.unlink()
         raise _unwritable(path, error) from error
+
+
+def permissions_for(path: Path) -> int:
+    """Those of the file that is there, else those that any new file of this process gets."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0o077)  # the only way to read it is to set it
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ir.config.files import permissions_for
 from ir.errors import CorpusBusy, StoreUnwritable
 from ir.index.builder import version_of
 from ir.index.progress import Listener, Ticker
@@ -148,7 +149,7 @@ def _aside(target: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
+        Path(name).chmod(permissions_for(target))
         Path(name).replace(target)
     except BaseException:
         with suppress(OSError):

@@ -66,7 +66,11 @@ def _load(block: str) -> dict[str, Any]:
         return {}
     if not isinstance(loaded, dict):
         raise ValueError(f"a mapping is expected, not a {type(loaded).__name__}")
-    return {str(key): _plain(value) for key, value in loaded.items()}
+    fields = {str(key): _plain(value) for key, value in loaded.items()}
+    # A title is there to be found by, and only texts are.
+    if type(fields.get("title")) in (int, float):
+        fields["title"] = str(fields["title"])
+    return fields
 
 
 def _plain(value: Any) -> Any:

@@ -90,7 +90,7 @@ def _names(requirements: Iterable[Any]) -> list[str]:
 
 def _listed(manifest: Path, skip: Skip) -> Iterator[tuple[dict[str, Any], str]]:
     try:
-        lines = manifest.read_text("utf-8", "replace").splitlines()
+        lines = manifest.read_text("utf-8-sig", "replace").splitlines()
     except OSError as error:
         raise SourceError(
             f"The manifest {str(manifest)!r} cannot be read: {error.strerror}.",

@@ -12,7 +12,7 @@ from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
 from ir.sources.skipped import Skip
 
-__all__ = ["ID_KEYS", "Fetcher", "json_lines", "load_jsonl", "load_records", "resolve_fetcher"]
+__all__ = ["ID_KEYS", "Fetcher", "fetched", "json_lines", "load_jsonl", "load_records", "resolve_fetcher"]
 
 Fetcher = Callable[[], Iterable[Mapping[str, Any]]]
 
@@ -31,7 +31,7 @@ def resolve_fetcher(fetcher: Fetcher | str) -> Fetcher:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise SourceError(
             f"The fetcher {fetcher!r} cannot be loaded: {error}.", remedy="Write it as 'package.module:function'."
         ) from error
@@ -46,19 +46,23 @@ def load_records(fetcher: Fetcher | str, id_key: str | None = None) -> Loader:
     fetch = resolve_fetcher(fetcher)
 
     def load(skip: Skip) -> Iterator[Placed]:
-        try:
-            fetched = list(fetch())
-        except SourceError:
-            raise
-        # A fetcher is foreign code and may raise anything; a build that went on would prune what it did not return.
-        except Exception as error:
-            raise SourceError(
-                f"The fetcher failed with {type(error).__name__}: {error}", remedy="The index was not changed."
-            ) from error
-        for number, record in enumerate(fetched, 1):
+        for number, record in enumerate(fetched(fetch), 1):
             yield _placed(record, f"record {number}", id_key)
 
     return load
+
+
+def fetched(fetch: Callable[[], Iterable[Any]]) -> list[Any]:
+    """All that a fetcher returns."""
+    try:
+        return list(fetch())
+    except SourceError:
+        raise
+    # A fetcher is foreign code and may raise anything; a build that went on would prune what it did not return.
+    except Exception as error:
+        raise SourceError(
+            f"The fetcher failed with {type(error).__name__}: {error}", remedy="The index was not changed."
+        ) from error
 
 
 def load_jsonl(path: str | Path, id_key: str | None = None) -> Loader:

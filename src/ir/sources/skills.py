@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from ir.errors import InvalidInput, SourceError
 from ir.filters import matches, parse_filter
 from ir.sources.files import FileScope
 from ir.sources.loaded import Loader, Placed
-from ir.sources.records import Fetcher, resolve_fetcher
+from ir.sources.records import Fetcher, fetched, resolve_fetcher
 from ir.sources.skipped import Skip
 
 __all__ = ["SKILL_ROOTS", "load_skills"]
@@ -19,6 +20,7 @@ __all__ = ["SKILL_ROOTS", "load_skills"]
 SKILL_ROOTS = ("~/.claude/skills", ".claude/skills", "skills")
 _SKILL_FILE = r"(?:^|/)SKILL\.md$"
 _SUMMARY = 500
+_BLANK_LINES = re.compile(r"\n[ \t\r]*\n")
 
 Wanted = Callable[[Mapping[str, Any]], bool]
 
@@ -61,7 +63,7 @@ def _roots(given: Sequence[str | Path] | None) -> list[Path]:
 
 
 def _fetched(fetch: Fetcher) -> Iterator[Placed]:
-    for number, record in enumerate(fetch(), 1):
+    for number, record in enumerate(fetched(fetch), 1):
         name = record.get("id") or record.get("name") if isinstance(record, Mapping) else None
         if not name:
             raise SourceError(f"Skill record {number} has no name.", remedy="Each record is a mapping with 'name'.")
@@ -104,5 +106,5 @@ def _text(value: Any) -> str:
 
 
 def _first_paragraph(text: str) -> str:
-    paragraphs = (part.strip() for part in text[:20_000].split("\n\n"))
+    paragraphs = (part.strip() for part in _BLANK_LINES.split(text[:20_000]))
     return next((part for part in paragraphs if part and not part.startswith("#")), "")[:_SUMMARY]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
+from ir.sources.records import fetched
 from ir.sources.skipped import Skip
 
 __all__ = ["load_tools"]
@@ -22,9 +23,12 @@ def load_tools(tools: Tools | Callable[[], Tools]) -> Loader:
 
     ``tools`` may also be a server's answer to ``tools/list``, the path of a JSON file with either, or a function.
     """
+    # A second build would find a generator empty, and prune everything.
+    given = list(tools) if isinstance(tools, Iterator) else tools
 
     def load(skip: Skip) -> Iterator[Placed]:
-        for number, tool in enumerate(_definitions(tools() if callable(tools) else tools), 1):
+        found = fetched(lambda: _definitions(given())) if callable(given) else _definitions(given)
+        for number, tool in enumerate(found, 1):
             name = _get(tool, "name")
             if not isinstance(name, str) or not name.strip():
                 raise SourceError(f"Tool {number} has no name.", remedy="Each tool is a mapping or object with 'name'.")
@@ -43,7 +47,8 @@ def _definitions(tools: Any) -> Iterable[Any]:
         except (ValueError, RecursionError) as error:
             raise SourceError(f"{str(path)!r} is not JSON: {error}.") from error
     if isinstance(tools, Mapping) and not isinstance(tools.get("name"), str):
-        tools = tools.get("result", tools).get("tools", tools)
+        answer = tools.get("result", tools)
+        tools = answer.get("tools") if isinstance(answer, Mapping) else answer
     elif hasattr(tools, "tools"):
         tools = tools.tools
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):

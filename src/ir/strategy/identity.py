@@ -121,7 +121,7 @@ def _class_of(name: object) -> Any:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise InvalidInput(f"The strategy {name!r} cannot be loaded: {error}.") from error
     if not (isinstance(found, type) and hasattr(found, "decompose")):
         raise InvalidInput(f"{name!r} is not a strategy: it has no 'decompose'.")

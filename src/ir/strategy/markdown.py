@@ -10,9 +10,13 @@ __all__ = ["Heading", "Outline", "first_title", "outline_of"]
 
 # One alternation so that a text is scanned once. Underlined headings are seen at their underline.
 _MARK = re.compile(
-    r"^ {0,3}(?:(?P<hashes>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$|(?P<fence>`{3,}|~{3,})|(?P<rule>={3,}|-{3,})[ \t\r]*$)",
+    r"^ {0,3}(?:(?P<hashes>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$"
+    # Further backticks on the line make it code within a paragraph.
+    r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})|(?P<rule>={3,}|-{3,})[ \t\r]*$)",
     re.MULTILINE,
 )
+# Hashes may close a heading after a space; those of "C#" are part of the word.
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\n]*)$", re.MULTILINE)
 _NO_PARAGRAPH = ("#", ">", "|", "-", "*", "+", "=", "`", "~")
 _FRONT_LIMIT = 64 * 1024
@@ -90,7 +94,7 @@ def first_title(text: str, *, anywhere: bool = True) -> str | None:
     With ``anywhere=False`` the heading must open the text.
     """
     body = 0
-    if text.startswith("---\n"):
+    if text.startswith(("---\n", "---\r\n")):
         close = text.find("\n---", 3, _FRONT_LIMIT)
         if close > 0:
             named = _FRONT_TITLE.search(text, 4, close + 1)
@@ -124,7 +128,7 @@ def _outline(text: str, found: list[tuple[int, int, str]], fences: list[tuple[in
 
 
 def _plain(title: str) -> str:
-    return title.strip().rstrip("#").rstrip()[:_TITLE_LIMIT]
+    return _CLOSING.sub("", title.strip()).rstrip()[:_TITLE_LIMIT]
 
 
 def _line_end(text: str, position: int) -> int:

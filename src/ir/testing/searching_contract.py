@@ -214,6 +214,22 @@ class SearchingContract:
         assert sorted(row.artifact_id for row in dense) == expected.split()
         assert {row.artifact_id for row in lexical} <= set(expected.split())
 
+    def test_large_whole_numbers_are_equal_however_they_are_written(self, store: Store) -> None:
+        store.put_records([made("whole", at=17 * 10**17, big=10**22), made("point", at=1.7e18, big=1e22)])
+        store.put_records([made("next", at=17 * 10**17 + 1), made("list", at=[2**53])])
+        expected: list[tuple[dict[str, object], str]] = [
+            ({"at": 1.7e18}, "point whole"),
+            ({"at": 17 * 10**17}, "point whole"),
+            ({"at": 17 * 10**17 + 1}, "next"),
+            ({"at": {"$in": [2.0**53, 10**400]}}, "list"),
+            ({"big": 10**22}, "point whole"),
+            ({"big": {"$ne": 1e22}}, "list next"),
+        ]
+        with store.snapshot() as snapshot:
+            for spec, names in expected:
+                found = ids(snapshot, snapshot.dense(unit(1, 0, 0), 5, where(spec)))
+                assert sorted(found) == names.split(), spec
+
     def test_kinds(self, store: Store) -> None:
         store.put_records(
             [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -112,12 +113,14 @@ def value_of(term: str, path: str) -> Any:
 def equal_terms(path: str, value: Any) -> list[str]:
     """The terms of every scalar, alone or in a list, that equals ``value``."""
     forms = {json.dumps(value)}
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53:
-        forms.add(json.dumps(float(value)))
-        if float(value).is_integer():
-            forms.add(json.dumps(int(value)))
-        if value == 0:
-            forms.add("-0.0")
+    if isinstance(value, float) and value.is_integer():
+        forms.add(json.dumps(int(value)))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        with suppress(OverflowError):  # no float is that large
+            if float(value) == value:
+                forms.add(json.dumps(float(value)))
+    if value == 0 and not isinstance(value, bool):
+        forms.update(("0.0", "-0.0"))
     return [f"{path}{mark}{form}" for mark in (SCALAR, MEMBER) for form in sorted(forms)]
 
 
