@@ -115,6 +115,16 @@ def test_surfaces_restrict_and_weights_reorder(corpus_of: Make) -> None:
     assert weighted[0].explanation["boosts"] == {"surface_weight": 0.5}
 
 
+@pytest.mark.parametrize("how", [{"mode": "dense"}, {"mode": "lexical"}, {"fusion": "blend"}, {"fusion": "rrf"}])
+@pytest.mark.parametrize("weights", [{"document": 9.0}, {"note": 0.0}])
+def test_weights_reach_records_that_lie_deep(corpus_of: Make, how: dict[str, str], weights: dict[str, float]) -> None:
+    rows = [(f"note{n}", "note", "lighthouse lighthouse", [1.0, n / 1e4], {}) for n in range(300)]
+    rows += [(f"wanted{n}", "document", "lighthouse at sea", [1.0, 1.0 + n / 1e4], {}) for n in range(5)]
+    corpus = corpus_of(rows)
+    hits = search(corpus, "1 0 lighthouse", **{"mode": "hybrid", **how}, k=5, surface_weights=weights)
+    assert sorted(ids(hits)) == [f"wanted{n}" for n in range(5)]
+
+
 def test_one_artifact_with_many_chunks_cannot_fill_the_list(corpus_of: Make) -> None:
     rows = [("long", "chunk", "lighthouse keeper", [1.0, n / 1000], {"chunk_index": n}) for n in range(300)]
     rows += [(f"other{n}", "chunk", "lighthouse", [0.1, 1.0], {}) for n in range(9)]

@@ -12,7 +12,7 @@ from ir.errors import InvalidInput
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.blend import blend
-from ir.retrieve.candidates import Candidates, Found, Pick, union
+from ir.retrieve.candidates import Candidates, Channel, Found, Pick, union
 from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
 
@@ -75,7 +75,8 @@ def rank(snapshot: Snapshot, question: Question, options: SearchOptions, saturat
             if best is not None:
                 return Ranked(question, best, tuple(found))
         fused = _fused(snapshot, question, found, options, saturation)
-        if len(fused.picks) >= options.k or fused.candidates.exhausted or depth >= len(snapshot):
+        found_enough = len(fused.picks) >= options.k and not _may_be_lifted(snapshot, fused, options, saturation)
+        if found_enough or fused.candidates.exhausted or depth >= len(snapshot):
             break
         depth = min(depth * DEEPENING, len(snapshot))
     if options.graph_boost is not None or options.rerank is not None:
@@ -114,6 +115,34 @@ def _weigh(fused: _Fused, options: SearchOptions) -> None:
     fused.candidates.scores = fused.candidates.scores * weights
     for place in np.flatnonzero(weights != 1.0):
         fused.boosts.setdefault(int(place), {})["surface_weight"] = float(weights[place])
+
+
+def _may_be_lifted(snapshot: Snapshot, fused: _Fused, options: SearchOptions, saturation: float) -> bool:
+    """Whether a weight could bring a record among the best that no channel has returned yet.
+
+    Who names ``fetch_k`` says how deep to look; min-max and distribution-based fusion look deep anyway, and have no
+    scale for what they did not see.
+    """
+    channels = fused.candidates.channels
+    if not options.surface_weights or options.fetch_k is not None:
+        return False
+    if len(channels) > 1 and options.fusion not in ("rrf", "blend"):
+        return False
+    dense = channels.get("dense")
+    if dense is not None and dense.exhausted:  # it has returned every record
+        return False
+    best = Candidates(np.zeros(1, np.int64), {name: _next(channel) for name, channel in channels.items()})
+    fuse(best, options, saturation)
+    weight = max(options.surface_weights.get(kind, 1.0) for kind in snapshot.kinds())
+    return bool(best.scores[0] * weight > fused.candidates.scores[fused.picks[-1]])
+
+
+def _next(channel: Channel) -> Channel:
+    """What a channel would say at most of a record that it did not return."""
+    if channel.exhausted or not channel.ranks.any():
+        return Channel(np.zeros(1, np.int64), np.zeros(1), True)
+    last = int(channel.ranks.argmax())
+    return Channel(channel.ranks[last : last + 1] + 1, channel.scores[last : last + 1], False)
 
 
 def _pick(fused: _Fused, order: Positions, k: int, per_artifact: bool) -> list[int]:
