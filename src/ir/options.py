@@ -48,7 +48,7 @@ def choice(what: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def _number(what: str, value: object, low: float, high: float = float("inf"), *, above: bool = False) -> float:
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
     if ok and (value > low if above else value >= low) and value <= high:  # type: ignore[operator]
         return float(value)  # type: ignore[arg-type]
     bound = f"above {low:g}" if above else f"at least {low:g}"

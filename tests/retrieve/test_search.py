@@ -237,6 +237,7 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
         ({"formulate": lambda query: None}, "formulate must return a query or a list of queries, not None"),
         ({"surfaces": 5}, "surfaces must name at least one surface kind, not 5"),
         ({"surface_weights": 5}, "surface_weights must be a mapping"),
+        ({"surface_weights": {"note": float("inf")}}, "must be a number at least 0, not inf"),
         ({"graph_boost": 5}, "graph_boost must be callable, not 5"),
         ({"graph_boost": lambda hit: None}, "graph_boost must return a finite number, not None"),
     ],
