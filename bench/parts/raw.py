@@ -36,20 +36,20 @@ def run(plan: Plan) -> Report:
             built = {"ours": ours.ensure_built(), "raw": raw.ensure_built()}
             ours.reopen()
             raw.reopen()
-            setting = choose(raw, data, report)
+            setting = choose(raw, data, plan, report)
             _compare(ours, raw, data, plan, report, built | {"setting": setting})
             raw.stop()
             _filters(ours, data, plan, report)
     return report
 
 
-def choose(raw: Contestant, data: DataSet, report: Report) -> str:
-    """Try the configurations, keep the fastest that is good enough."""
+def choose(raw: Contestant, data: DataSet, plan: Plan, report: Report) -> str:
+    """Try the configurations with the queries of the comparison, keep the fastest that is good enough."""
     table = report.table(f"faiss alone, {data.count:,} vectors", "configuration", "recall@10", "p50 ms")
     tried = []
     for setting in raw.ask("call", name="settings")["settings"]:
         raw.ask("tune", setting=setting)
-        times = race([Lane("raw", raw, "dense", min(200, len(data.queries)), passes=2)])["raw"]
+        times = race([Lane("raw", raw, "dense", plan.queries, passes=2)])["raw"]
         recall = data.recall(times.answers)
         words = setting["factory"] + (f", {setting['probe']} probes" if "probe" in setting else "")
         words += f", top {setting['keep']} scored again" if setting["keep"] else ""

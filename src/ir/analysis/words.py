@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,13 @@ def words_of(text: str) -> list[str]:
     return bytes_.decode("utf-8", "surrogatepass").split()
 
 
+class _Given(NamedTuple):
+    """What a word of a query gives: the numbers of its terms, and those."""
+
+    numbers: list[int]
+    terms: list[str]
+
+
 class Vocabulary(dict[str, int]):
     """The words met so far, numbered, and which terms each of them gives; ``terms`` has those by number.
 
@@ -65,7 +72,7 @@ class Vocabulary(dict[str, int]):
         self._starts = Column(np.int64, [0])
         self._known = 0
         self._new: list[str] = []
-        self._asked: dict[str, list[int]] = {}
+        self._asked: dict[str, _Given] = {}
         self._latest: dict[str, Integers] = {}
         self._latest_size = 0
 
@@ -89,7 +96,8 @@ class Vocabulary(dict[str, int]):
 
     def of_words(self, words: Sequence[str]) -> list[str]:
         """The terms of all those words, one after the other."""
-        return list(_picked(self.terms, self._of_few(words)))
+        asked = self._looked_up(words)
+        return [term for word in words for term in asked[word].terms]
 
     def line(self, numbers: Integers) -> str:
         """The terms with those numbers, with spaces between them."""
@@ -97,15 +105,20 @@ class Vocabulary(dict[str, int]):
 
     def _of_few(self, words: Sequence[str]) -> list[int]:
         """The numbers of the terms of a few words, as in a query: arrays would take several times as long."""
+        asked = self._looked_up(words)
+        return [number for word in words for number in asked[word].numbers]
+
+    def _looked_up(self, words: Sequence[str]) -> dict[str, _Given]:
         asked = self._asked
         new = [word for word in words if word not in asked]
         if new:
             if len(asked) + len(new) > _MOST_ASKED:
                 asked = self._asked = {}
                 new = list(words)
-            found = self._found([[word] for word in new])
-            asked.update(zip(new, [numbers.tolist() for numbers in found], strict=True))
-        return [number for word in words for number in asked[word]]
+            found = [numbers.tolist() for numbers in self._found([[word] for word in new])]
+            given = [_Given(numbers, [self.terms[number] for number in numbers]) for numbers in found]
+            asked.update(zip(new, given, strict=True))
+        return asked
 
     def _of_some(self, texts: Sequence[str]) -> list[Integers]:
         # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
@@ -130,12 +143,10 @@ class Vocabulary(dict[str, int]):
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Integers]:
         """The numbers of the terms of texts that are given as words."""
-        words: list[int] = []
         # A new word gets its number at once, and its terms when all were seen; nobody may look meanwhile.
         with self._lock:
             try:
-                for text in texts:
-                    words += _picked(self, text)
+                words = list(map(self.__getitem__, chain.from_iterable(texts)))
                 self._fill()
             except BaseException:
                 for word in self._new:

@@ -114,7 +114,8 @@ def complete(
 
 
 def _dense(snapshot: Snapshot, vector: Vector, depth: int, where: Where) -> Ranking:
-    if not vector.any():  # the embedder made nothing of the query: no record is nearer to it than another
+    # The embedder may have made nothing of the query: then no record is nearer to it than another.
+    if not vector[0] and not vector.any():
         return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
     return snapshot.dense(vector, depth, where)
 

@@ -20,6 +20,8 @@ _NUMBER, _WORDS, _METADATA = "number", "words", "metadata"
 _ANALYZER = "terms"
 #: Deleting many at once goes in batches, as one query of a million terms would not fit.
 _BATCH = 1000
+#: So many words of queries have their part of a query at hand.
+_REMEMBERED = 10_000
 
 
 def _register(index: Any) -> Any:
@@ -89,6 +91,7 @@ class LexicalReader:
         self._schema = index.schema
         self._q = tantivy.Query
         self._occur = tantivy.Occur
+        self._clauses: dict[tuple[str, float], tuple[Any, Any]] = {}
 
     def __len__(self) -> int:
         return int(self._searcher.num_docs)
@@ -112,11 +115,18 @@ class LexicalReader:
         return Ranking(refs, np.array(scores, dtype=np.float32))
 
     def _words(self, terms: Mapping[str, float]) -> Any:
-        parts = []
-        for term, weight in terms.items():
-            query = self._q.term_query(self._schema, _WORDS, term, "freq")
-            parts.append((self._occur.Should, query if weight == 1 else self._q.boost_query(query, float(weight))))
-        return self._q.boolean_query(parts)
+        clauses = self._clauses
+        try:
+            return self._q.boolean_query([clauses[asked] for asked in terms.items()])
+        except KeyError:
+            if len(clauses) > _REMEMBERED:
+                clauses = self._clauses = {}
+            clauses.update({asked: self._clause(*asked) for asked in terms.items() if asked not in clauses})
+        return self._q.boolean_query([clauses[asked] for asked in terms.items()])
+
+    def _clause(self, term: str, weight: float) -> tuple[Any, Any]:
+        query = self._q.term_query(self._schema, _WORDS, term, "freq")
+        return self._occur.Should, query if weight == 1 else self._q.boost_query(query, float(weight))
 
     def _both(self, ranked: Any, within: Any) -> Any:
         silent = self._q.const_score_query(within, 0.0)

@@ -28,6 +28,8 @@ _ROWS = (
 )
 #: How many records a process keeps at hand. A number stands for the same record for ever, so they never go stale.
 _REMEMBERED = 8192
+#: ``Row._make`` without its check that there are six: ten rows are made for every search.
+_as_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)
 #: SQLite takes so many parameters at least.
 _MOST = 900
 
@@ -88,7 +90,7 @@ class LocalSnapshot:
             if not held.keys() >= set(missing):
                 # The index is made of this very version, so it was the database that lost them.
                 raise sqlite3.DatabaseError("malformed: records are missing that the index names")
-        return [Row._make((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
+        return [_as_row((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         return self._view.term_stats(terms)
@@ -97,13 +99,16 @@ class LocalSnapshot:
 def _reader(metadata: str) -> Callable[[], dict[str, Any]]:
     """What makes a record's metadata anew: a hit is the caller's to change."""
     known: dict[str, Any] = parsed(metadata)
-    inner = [value for value in known.values() if isinstance(value, (list, dict))]
-    if not inner:
-        return known.copy
-    if any(isinstance(value, dict) or any(isinstance(item, (list, dict)) for item in value) for value in inner):
+    lists = [(key, value) for key, value in known.items() if isinstance(value, list)]
+    if any(isinstance(value, dict) for value in known.values()):
         return partial(json.loads, metadata)
-    return partial(_with_lists, known)
+    if any(isinstance(item, (list, dict)) for _, value in lists for item in value):
+        return partial(json.loads, metadata)
+    return partial(_with_lists, known, lists) if lists else known.copy
 
 
-def _with_lists(known: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value[:] if type(value) is list else value for key, value in known.items()}
+def _with_lists(known: dict[str, Any], lists: Sequence[tuple[str, list[Any]]]) -> dict[str, Any]:
+    made = known.copy()
+    for key, value in lists:
+        made[key] = value[:]
+    return made
