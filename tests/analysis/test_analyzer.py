@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ir.analysis import LANGUAGES, Analyzer, analyzer_for, document_terms, query_terms
 from ir.analysis.analyzer import bounded
 from ir.analysis.split import Kind, ascii_pieces, pieces, plain_words, run_pattern
+from ir.analysis.words import line_of
 from ir.errors import InvalidInput
 
 
@@ -191,7 +192,7 @@ def test_plain_words_are_told_together_as_they_are_one_by_one(words: list[str]) 
 def test_words_are_known_together_as_they_are_one_by_one() -> None:
     texts = ["The getUserName() of e-mails", "", "of the", "naïve 日本語 C++", "x" * 300, "one"]
     together, alone = Analyzer().vocabulary(), Analyzer()
-    found = [together.line(numbers).split() for numbers in together.of_texts(texts)]
+    found = [line_of(together.terms, numbers).split() for numbers in together.of_texts(texts)]
     assert found == [alone.terms(text) for text in texts]
     assert [len(terms) for terms in found][1:3] == [0, 0]
 

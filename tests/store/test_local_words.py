@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ir.base import Record
+from ir.analysis import Analyzer, analyzer_for, document_numbers, query_terms
+from ir.base import Record, embedding_text
+from ir.embed.light import LightEmbedder
 from ir.filters import parse_filter
 from ir.protocols import Where
 from ir.store import LocalStore
@@ -171,3 +176,75 @@ def test_halves_are_multiplied_as_numpy_multiplies_them(count: int) -> None:
     for multiplied in (dots, scanned):
         for given in (rows.view(np.int16), unaligned.view(np.int16)):
             np.testing.assert_allclose(multiplied(given, vector), expected, rtol=1e-4, atol=1e-5)
+
+
+TITLED = [
+    ("Red foxes", "Red foxes hunt hens."),
+    ("The barn", "It burns, says getUserName."),
+    ("", "the of 漢字 parsing"),
+]
+
+
+def embedded(at: int, light: LightEmbedder) -> Record:
+    title, text = TITLED[at % len(TITLED)]
+    metadata: dict[str, object] = {"title": title, "section": f"part {at % 2}"} if title else {}
+    (vector,) = light([embedding_text(f"{text} {at}", metadata)] * 2)[:1]
+    return Record(Record.make_id(str(at), "document", 0), str(at), "document", 0, f"{text} {at}", vector, metadata)
+
+
+def ranked(store: LocalStore) -> list[list[tuple[str, float]]]:
+    """What words find in a store."""
+    out = []
+    with store.snapshot() as snapshot:
+        for query in ("red foxes", "part", "barn burns", "name", "漢字", "parse 7"):
+            found = snapshot.lexical(query_terms(analyzer_for(), query), 1000, Where())
+            rows = snapshot.rows(found.refs)
+            out.append(sorted((row.id, round(float(score), 4)) for row, score in zip(rows, found.scores, strict=True)))
+    return out
+
+
+@pytest.fixture
+def looked_into(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many records were looked into for their terms when derived files were made."""
+    counts: list[int] = []
+
+    def counting(analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:
+        counts.append(len(surfaces))
+        return document_numbers(analyzer, surfaces)
+
+    monkeypatch.setattr("ir.store.local.generation.document_numbers", counting)
+    return counts
+
+
+def test_terms_that_an_embedder_found_are_not_looked_for_again(tmp_path: Path, looked_into: list[int]) -> None:
+    light = LightEmbedder()
+    store = LocalStore(tmp_path / "corpus")
+    with store.transaction():
+        for start in range(0, 60, 20):
+            store.put_records([embedded(at, light) for at in range(start, start + 20)])
+        store.put_records([embedded(3, light)])  # once more: its first number is gone
+        store.delete_records([embedded(5, light).id])
+    assert not looked_into
+    before = ranked(store)
+    store.close()
+    shutil.rmtree(store.path / "generations")
+    assert ranked(store) == before
+    assert looked_into == [59]
+
+
+def test_terms_found_by_two_vocabularies_are_told_apart(
+    tmp_path: Path, looked_into: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An analyzer begins a new vocabulary when the old one is full: the same number is another term then."""
+    light = LightEmbedder()
+    monkeypatch.setattr("ir.store.local.generation._READ", 1)
+    monkeypatch.setattr("ir.analysis.words.MOST_REMEMBERED", 20)
+    store, other = LocalStore(tmp_path / "corpus"), LocalStore(tmp_path / "other")
+    with store.transaction():
+        for at in range(40):
+            store.put_records([embedded(at, light)])
+    assert 0 < len(looked_into) < 30
+    monkeypatch.setattr("ir.store.local.remembered.numbers_at_hand", lambda analyzer, surfaces: None)
+    with other.transaction():
+        other.put_records([embedded(at, light) for at in range(40)])
+    assert ranked(store) == ranked(other)

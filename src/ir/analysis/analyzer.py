@@ -12,7 +12,7 @@ import numpy as np
 from ir.analysis.languages import LANGUAGES, Stems, without_accents
 from ir.analysis.split import Kind, Pieces, ascii_pieces, is_unspaced, pieces, plain_words, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
-from ir.base import heading_of
+from ir.base import embedding_text, heading_of
 from ir.options import choice
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "query_terms"]
+__all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "numbers_at_hand", "query_terms"]
 
 #: Part of every analyzer's id: raise it with any change of what :meth:`Analyzer.terms` returns.
 VERSION = 2
@@ -215,11 +215,25 @@ def document_numbers(
 ) -> tuple[Vocabulary, list[Integers]]:
     """:func:`document_terms` of many surfaces, given as text and metadata, as numbers in a vocabulary."""
     vocabulary = analyzer.vocabulary()
-    numbers = vocabulary.of_texts([text for text, _ in surfaces])
+    texts = _as_embedded(surfaces)
+    numbers = vocabulary.of_texts(texts)
     headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
     for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
-        numbers[at] = np.concatenate([*[found] * HEADING_WEIGHT, numbers[at]])
+        more = HEADING_WEIGHT - (texts[at] is not surfaces[at][0])  # an embedder sees them once
+        numbers[at] = np.concatenate([*[found] * more, numbers[at]])
     return vocabulary, numbers
+
+
+def numbers_at_hand(
+    analyzer: Analyzer, surfaces: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[Vocabulary, list[Integers]] | None:
+    """:func:`document_numbers` of surfaces most of which were looked into just now, to embed them; else ``None``."""
+    return document_numbers(analyzer, surfaces) if analyzer.vocabulary().has_at_hand(_as_embedded(surfaces)) else None
+
+
+def _as_embedded(surfaces: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """The texts as an embedder sees them, which may be one that has looked into them."""
+    return [embedding_text(text, metadata) for text, metadata in surfaces]
 
 
 def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:

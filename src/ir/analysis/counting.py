@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Counted", "counted", "stretches"]
 
+_MOST_IN_HALF = 2**31 - 1
+
 
 class Counted(NamedTuple):
     """Each different term of each text once: the text's place, the term's number, and how often it comes there.
@@ -27,7 +29,7 @@ class Counted(NamedTuple):
     lengths: Integers
 
 
-def counted(numbered: Sequence[Integers]) -> Counted:
+def counted(numbered: Sequence[NDArray[np.integer[Any]]]) -> Counted:
     """Count the terms of texts, each given as the numbers of its terms.
 
     >>> counted([np.array([7, 5, 7]), np.array([], int), np.array([5])])._asdict()
@@ -36,7 +38,10 @@ def counted(numbered: Sequence[Integers]) -> Counted:
     lengths = np.array([len(numbers) for numbers in numbered], np.int64)
     flat = np.concatenate([*numbered, np.empty(0, np.int64)])
     width = int(flat.max(initial=0)) + 1
-    pairs = np.repeat(np.arange(0, len(numbered) * width, width), lengths) + flat
+    # Numbers of half the size are sorted in half the time.
+    size = np.int32 if len(numbered) * width <= _MOST_IN_HALF else np.int64
+    pairs: NDArray[Any] = np.repeat(np.arange(0, len(numbered) * width, width, dtype=size), lengths)
+    pairs += flat.astype(size)
     pairs.sort()
     # For one short text, np.diff with an edge would take longer than all the rest.
     changes = np.ones(len(pairs), np.bool_)
@@ -45,8 +50,8 @@ def counted(numbered: Sequence[Integers]) -> Counted:
     counts = np.full(len(firsts), len(pairs))
     counts[:-1] = firsts[1:]
     counts -= firsts
-    texts, terms = np.divmod(pairs[firsts], width)
-    return Counted(texts, terms, counts, lengths)
+    texts, terms = np.divmod(pairs[firsts], size(width))
+    return Counted(texts.astype(np.int64), terms.astype(np.int64), counts, lengths)
 
 
 def stretches(starts: Integers, sizes: Integers) -> Integers:

@@ -6,6 +6,7 @@ Every character of a corpus passes here, so a word that was met before costs one
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -20,19 +21,21 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Vocabulary", "words_of"]
+__all__ = ["Vocabulary", "line_of", "words_of"]
 
 #: Longer words hardly ever come twice.
 LONGEST_REMEMBERED = 64
 MOST_REMEMBERED = 500_000
 #: So many terms are kept for words. Without spaces a word is a sentence or more, and each gives hundreds.
 MOST_GIVEN = 8_000_000
-#: So many numbers are kept for the latest texts.
-_MOST_LATEST = 4_000_000
+#: So many numbers are kept for the latest texts: those of a few batches.
+_MOST_LATEST = 2_000_000
 #: So many words of queries are kept in a form that is quick for a few.
 _MOST_ASKED = 20_000
 #: A longer text than this is no query.
 _SHORT = 1000
+#: More than this share is most.
+_MOST = 0.9
 #: So many texts are looked into together, for others may be waiting.
 _AT_ONCE = 256
 #: Signs that no run holds, to spaces: with fewer of them around words, fewer different words are met.
@@ -73,7 +76,7 @@ class Vocabulary(dict[str, int]):
         self._known = 0
         self._new: list[str] = []
         self._asked: dict[str, _Given] = {}
-        self._latest: dict[str, Integers] = {}
+        self._latest: OrderedDict[str, Integers] = OrderedDict()
         self._latest_size = 0
 
     @property
@@ -94,14 +97,15 @@ class Vocabulary(dict[str, int]):
             out += self._of_some(texts[start : start + _AT_ONCE])
         return out
 
+    def has_at_hand(self, texts: Sequence[str]) -> bool:
+        """Whether most of these are among the latest texts that it was asked for."""
+        latest = self._latest
+        return sum(text in latest for text in texts) > _MOST * len(texts)
+
     def of_words(self, words: Sequence[str]) -> list[str]:
         """The terms of all those words, one after the other."""
         asked = self._looked_up(words)
         return [term for word in words for term in asked[word].terms]
-
-    def line(self, numbers: Integers) -> str:
-        """The terms with those numbers, with spaces between them."""
-        return " ".join(_picked(self.terms, numbers.tolist()))
 
     def _of_few(self, words: Sequence[str]) -> list[int]:
         """The numbers of the terms of a few words, as in a query: arrays would take several times as long."""
@@ -134,12 +138,15 @@ class Vocabulary(dict[str, int]):
         return [next(rest) if numbers is None else numbers for numbers in held]
 
     def _remember(self, texts: Sequence[str], found: Sequence[Integers]) -> None:
-        size = sum(map(len, found))
-        if self._latest_size + size > _MOST_LATEST:
-            self._latest, self._latest_size = {}, 0
-        if size <= _MOST_LATEST:
-            self._latest.update(zip(texts, found, strict=True))
-            self._latest_size += size
+        """Keep the numbers of these texts, and forget those of the oldest."""
+        latest = self._latest
+        with self._lock:
+            for text, numbers in zip(texts, found, strict=True):
+                if text not in latest:
+                    latest[text] = numbers
+                    self._latest_size += len(numbers)
+            while self._latest_size > _MOST_LATEST:
+                self._latest_size -= len(latest.popitem(last=False)[1])
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Integers]:
         """The numbers of the terms of texts that are given as words."""
@@ -176,6 +183,11 @@ class Vocabulary(dict[str, int]):
         self._starts.append(self._starts.values[-1] + np.cumsum(list(map(len, found))))
         self._known += len(self._new)
         self._new = []
+
+
+def line_of(terms: list[str], numbers: NDArray[np.integer[Any]]) -> str:
+    """The terms with those numbers, with spaces between them."""
+    return " ".join(_picked(terms, numbers.tolist()))
 
 
 class _Numbers(dict[str, int]):

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from ir.store.bm25 import DFLT_B, DFLT_K1, rounded_length, rounded_lengths, term
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ir.analysis.words import Vocabulary
     from ir.protocols import Refs, Scores
 
     Hashes = NDArray[np.uint64]
@@ -57,13 +56,13 @@ class ForwardWriter:
         self._counts: BinaryIO = (folder / f"{name}.counts").open("wb")
         self._rows: list[Integers] = []
         self._end = 0
-        self._vocabulary: Vocabulary | None = None
+        self._names: list[str] | None = None
         self._hashes = np.empty(0, np.uint64)
 
-    def add(self, numbers: Sequence[int], vocabulary: Vocabulary, terms: Sequence[Integers]) -> int:
-        """Add records, given by number and by their terms' numbers in the vocabulary; how many terms they have."""
+    def add(self, numbers: Sequence[int], names: list[str], terms: Sequence[NDArray[np.integer[Any]]]) -> int:
+        """Add records, given by number and by their terms as places in ``names``; how many terms they have."""
         found = counted(terms)
-        self._terms.write(self._hashes_of(vocabulary)[found.terms].tobytes())
+        self._terms.write(self._hashes_of(names)[found.terms].tobytes())
         self._counts.write(np.minimum(found.counts, _MOST_COUNTED).astype(np.uint16).tobytes())
         ends = self._end + np.cumsum(np.bincount(found.texts, minlength=len(numbers)))
         self._rows.append(np.stack([np.asarray(numbers, np.int64), ends, found.lengths]))
@@ -83,10 +82,10 @@ class ForwardWriter:
         self._terms.close()
         self._counts.close()
 
-    def _hashes_of(self, vocabulary: Vocabulary) -> Hashes:
-        if self._vocabulary is not vocabulary:
-            self._vocabulary, self._hashes = vocabulary, np.empty(0, np.uint64)
-        new = vocabulary.terms[len(self._hashes) :]
+    def _hashes_of(self, names: list[str]) -> Hashes:
+        if self._names is not names:
+            self._names, self._hashes = names, np.empty(0, np.uint64)
+        new = names[len(self._hashes) :]
         if new:
             self._hashes = np.concatenate([self._hashes, np.array([hash_of(term) for term in new], np.uint64)])
         return self._hashes

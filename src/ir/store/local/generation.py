@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer, document_numbers
-from ir.store.local.faults import full_disk, parsed
+from ir.analysis.words import line_of
+from ir.store.local.faults import full_disk
 from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
 from ir.store.local.points import reach
+from ir.store.local.remembered import Remembered
 from ir.store.local.segment import SegmentInfo, write_segment
 from ir.store.local.tokens import kind_term, metadata_terms
 
@@ -107,7 +109,7 @@ def make_generation(
     seq: int,
     analyzer: Analyzer,
     durable: bool,
-    fields: Mapping[int, Mapping[str, Any]],
+    remembered: Remembered,
 ) -> Manifest:
     """Write the generation of the database as ``connection`` sees it into a new folder below ``home``."""
     plan = _plan(connection, base if base_folder is not None else None, analyzer)
@@ -118,7 +120,7 @@ def make_generation(
     try:
         known = _take_over(plan, base_folder, aside)
         reach("generation:files-linked")
-        manifest = _write(connection, plan, aside, Manifest(name, seq, 0, analyzer.id, 0), analyzer, fields)
+        manifest = _write(connection, plan, aside, Manifest(name, seq, 0, analyzer.id, 0), analyzer, remembered)
         if durable:
             sync_tree(aside, known)
             reach("generation:files-synced")
@@ -204,7 +206,7 @@ def _write(
     folder: Path,
     manifest: Manifest,
     analyzer: Analyzer,
-    fields: Mapping[int, Mapping[str, Any]],
+    remembered: Remembered,
 ) -> Manifest:
     from concurrent.futures import ThreadPoolExecutor  # takes longer to import than to open a corpus with
 
@@ -219,7 +221,7 @@ def _write(
             vectors = _vectors(connection, plan.dense_after, manifest.dim)
             finish = write_segment(folder, manifest.name, rows, vectors, manifest.dim)
             pending = pool.submit(finish)
-        words = _write_words(connection, plan, folder, manifest.name, analyzer, fields)
+        words = _write_words(connection, plan, folder, manifest.name, analyzer, remembered)
         if pending is not None:
             manifest.segments.append(pending.result())
     manifest.words = words + (plan.base.words if plan.keep_lexical and plan.base else 0)
@@ -234,7 +236,7 @@ def _write_words(
     folder: Path,
     name: str,
     analyzer: Analyzer,
-    fields: Mapping[int, Mapping[str, Any]],
+    remembered: Remembered,
 ) -> int:
     """Index the words of new records both ways, and their metadata; how many words they have."""
     (folder / LEXICAL).mkdir(exist_ok=True)
@@ -249,20 +251,31 @@ def _write_words(
     )
     with closing(ForwardWriter(folder / FORWARD, name)) as forward:
         while rows := cursor.fetchmany(_READ):
-            held = [
-                fields[number] if number in fields else {} if metadata == "{}" else parsed(metadata)
-                for number, _, metadata, _ in rows
-            ]
-            surfaces = [(row[3], known) for row, known in zip(rows, held, strict=True)]
-            vocabulary, numbered = document_numbers(analyzer, surfaces)
-            words += forward.add([row[0] for row in rows], vocabulary, numbered)
+            held = [remembered.metadata(number, metadata) for number, _, metadata, _ in rows]
+            names, numbered = _terms(rows, held, analyzer, remembered)
+            words += forward.add([row[0] for row in rows], names, numbered)
             for (number, kind, _, _), known, terms in zip(rows, held, numbered, strict=True):
-                writer.add(number, vocabulary.line(terms), [kinds[kind], *metadata_terms(known)])
+                writer.add(number, line_of(names, terms), [kinds[kind], *metadata_terms(known)])
         forward.finish()
     reach("forward:written")
     writer.finish()
     reach("lexical:committed")
     return words
+
+
+def _terms(
+    rows: Sequence[tuple[int, int, str, str]],
+    fields: Sequence[Mapping[str, Any]],
+    analyzer: Analyzer,
+    remembered: Remembered,
+) -> tuple[list[str], Sequence[NDArray[np.integer[Any]]]]:
+    """The terms of records, as places in a list of names."""
+    known = remembered.terms([row[0] for row in rows], analyzer)
+    if known is not None:
+        return known
+    surfaces = [(row[3], metadata) for row, metadata in zip(rows, fields, strict=True)]
+    vocabulary, numbered = document_numbers(analyzer, surfaces)
+    return vocabulary.terms, numbered
 
 
 def _row_map(connection: sqlite3.Connection, after: int) -> NDArray[np.int64]:

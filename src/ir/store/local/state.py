@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,10 +12,9 @@ from ir.analysis import Analyzer, analyzer_for
 from ir.store.local.faults import parsed
 from ir.store.local.files import is_intact
 from ir.store.local.generation import Manifest, make_generation
+from ir.store.local.remembered import Remembered
 
 __all__ = ["State", "derive_from"]
-
-_NONE: Mapping[int, Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,19 @@ def derive_from(
     target: Path,
     *,
     durable: bool,
-    fields: Mapping[int, Mapping[str, Any]] = _NONE,
+    remembered: Remembered | None = None,
 ) -> Manifest:
-    """Make the generation of what the connection sees below ``target``, building upon the last one if it is whole.
-
-    ``fields`` are the metadata of some records, by number; those of others are read.
-    """
+    """Make the generation of what the connection sees below ``target``, building upon the last one if it is whole."""
     base = Manifest.parse(state.generation)
     folder = home / base.name if base is not None and is_intact(home / base.name, base.files) else None
     make = partial(
-        make_generation, connection, target, seq=state.seq, analyzer=state.analyzer(), durable=durable, fields=fields
+        make_generation,
+        connection,
+        target,
+        seq=state.seq,
+        analyzer=state.analyzer(),
+        durable=durable,
+        remembered=remembered or Remembered(),
     )
     try:
         return make(base, folder)

@@ -20,6 +20,7 @@ from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages
 from ir.store.local.points import reach
+from ir.store.local.remembered import Remembered
 from ir.store.local.snapshot import LocalSnapshot
 from ir.store.local.state import State, derive_from
 from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
@@ -35,8 +36,6 @@ __all__ = ["LocalStore"]
 DFLT_LOCK_TIMEOUT = 10.0
 #: Pages that a transaction touches again and again, those of keys in random order, should not be written each time.
 _WRITING_CACHE_KB = 64_000
-#: Of about so many records a transaction keeps the metadata at hand: some tens of megabytes, to spare reading them.
-_MOST_FIELDS = 50_000
 #: The version, and a row more: until that is read, the statement goes on and nothing that others write is seen. One
 #: statement in place of three (begin, look, roll back) is worth a fiftieth of a search.
 _VERSION = "SELECT seq FROM state UNION ALL SELECT NULL"
@@ -47,15 +46,12 @@ _QUICKLY_CHECKED = 100_000_000
 
 
 class _Transaction(threading.local):
-    """What this thread is writing, if it is.
-
-    ``fields`` has the metadata of the first records, by number: the derived files need them again.
-    """
+    """What this thread is writing, if it is."""
 
     connection: sqlite3.Connection | None = None
     written = False
     records_written = False
-    fields: dict[int, Mapping[str, Any]] = {}  # noqa: RUF012 - a new one for each transaction
+    remembered: Remembered | None = None
 
 
 class _Reading:
@@ -161,12 +157,14 @@ class LocalStore(CorpusStore):
                     connection.execute("BEGIN IMMEDIATE")
                     reach("transaction:begun")
                     self._own.connection, self._own.written, self._own.records_written = connection, False, False
-                    self._own.fields = {}
+                    self._own.remembered = Remembered(self.path) if derive else None
                     try:
                         yield
                         current = self._commit(connection, derive=derive)
                     finally:
-                        self._own.connection, self._own.fields = None, {}
+                        if self._own.remembered is not None:
+                            self._own.remembered.close()
+                        self._own.connection, self._own.remembered = None, None
                         connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
                 if current is not None:
                     with suppress(OSError):
@@ -184,8 +182,8 @@ class LocalStore(CorpusStore):
         if derive and self._own.records_written:
             reach("records:written")
             self._home.mkdir(exist_ok=True)
-            state, fields = State.read(connection), self._own.fields
-            manifest = derive_from(connection, state, self._home, self._home, durable=True, fields=fields)
+            state, remembered = State.read(connection), self._own.remembered
+            manifest = derive_from(connection, state, self._home, self._home, durable=True, remembered=remembered)
             connection.execute("UPDATE state SET generation = ?", (manifest.dumps(),))
             connection.execute("DELETE FROM tombstones")
             name = manifest.name
@@ -355,8 +353,8 @@ class LocalStore(CorpusStore):
     def _write_records(self, records: Sequence[Record]) -> None:
         with self._connection() as connection:
             written = write_records(connection, records)
-        if len(self._own.fields) < _MOST_FIELDS:
-            self._own.fields.update({number: record.metadata for number, record in written.items()})
+            if self._own.remembered is not None:
+                self._own.remembered.add(written, State.read(connection).analyzer())
         self._own.written = self._own.records_written = True
 
     def _erase_records(self, record_ids: Sequence[str]) -> None:
