@@ -98,6 +98,21 @@ def test_temporary_files_may_be_on_another_disk(tmp_path: Path, mounts: None) ->
     assert searched_while_writing(tmp_path, "50m") == ["found 14", "0 1"]
 
 
+def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, mounts: None) -> None:
+    said, left = searched_while_writing(tmp_path, "16k")
+    assert said.startswith(f"StoreUnwritable The folder for temporary files ({tmp_path / 'disk'}) is full")
+    assert left == "0 1"
+
+
+def test_a_missing_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = world.build(tmp_path / "corpus", 1).store
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with store.transaction():
+        store.delete_record(store.record_ids()[0])
+        with pytest.raises(StoreUnwritable, match=r"temporary files \(.*gone\) is full or cannot be written"):
+            store.snapshot().__enter__()
+
+
 def test_a_read_only_folder_can_be_searched_but_not_written(tmp_path: Path, mounts: None) -> None:
     corpus = tmp_path / "corpus"
     world.build(corpus, 1)
