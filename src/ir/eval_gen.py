@@ -18,6 +18,7 @@ from typing import Any
 
 from ir.errors import InvalidInput, LlmError
 from ir.eval.cases import DiscoveryCase
+from ir.options import count
 
 __all__ = [
     "NAME_PLACEHOLDER",
@@ -235,8 +236,7 @@ def generate_cases(
     ``on_skip(artifact_id, reason)`` is told of each, and one warning counts them. With ``max_artifacts``, the first
     ones by id are taken.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidInput(f"k must be a whole number of at least 1, not {k!r}.")
+    k = count("k", k)
     if max_artifacts is not None and max_artifacts < 1:
         raise InvalidInput(f"max_artifacts must be at least 1, not {max_artifacts!r}.")
     generate = query_generator or make_llm_query_generator()

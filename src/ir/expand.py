@@ -8,6 +8,7 @@ from typing import Any
 
 from ir.base import Record, SearchHit, json_clean
 from ir.errors import InvalidInput, SeedNotFound
+from ir.options import count
 from ir.protocols import NeighborhoodPolicy
 
 __all__ = [
@@ -49,8 +50,7 @@ class Passage:
 
 def sentence_window_policy(k: int = DFLT_WINDOW) -> NeighborhoodPolicy:
     """The hit's record and up to ``k`` before and after it, of its own surface kind."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise InvalidInput(f"k must be a whole number of at least 0, not {k!r}.")
+    k = count("k", k, 0)
 
     def window(hit: SearchHit, siblings: Sequence[Record]) -> Sequence[Record]:
         if hit.surface_index is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.errors import InvalidInput
 from ir.llm import first_use
+from ir.options import count
 from ir.protocols import Formulator
 
 __all__ = ["FORMULATION_PROMPT", "identity_formulator", "make_llm_formulator"]
@@ -49,8 +50,7 @@ def make_llm_formulator(
     >>> make_llm_formulator(rewriter=lambda query: [query, "camellia sinensis"])("tea")
     ['tea', 'camellia sinensis']
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidInput(f"n must be a whole number of at least 1, not {n!r}.")
+    n = count("n", n)
     if rewriter is not None and not callable(rewriter):
         raise InvalidInput(f"rewriter must be callable, not {rewriter!r}.")
     rewrite = rewriter or _asking(prompt, n, prompt_function_kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 from ir.errors import InvalidInput
@@ -47,20 +48,20 @@ def choice(what: str, value: object, allowed: Iterable[str]) -> str:
     raise InvalidInput(f"Unknown {what} {value!r}; use one of {', '.join(map(repr, names))}.{hint}")
 
 
-def _number(what: str, value: object, low: float, high: float = float("inf"), *, above: bool = False) -> float:
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
-    if ok and (value > low if above else value >= low) and value <= high:  # type: ignore[operator]
-        return float(value)  # type: ignore[arg-type]
+def _number(what: str, value: Any, low: float, high: float = float("inf"), *, above: bool = False) -> float:
+    ok = isinstance(value, (int, float, Integral)) and not isinstance(value, bool)
+    if ok and abs(value) < float("inf") and (value > low if above else value >= low) and value <= high:
+        return float(value)
     bound = f"above {low:g}" if above else f"at least {low:g}"
     bound += "" if high == float("inf") else f" and at most {high:g}"
     raise InvalidInput(f"{what} must be a number {bound}, not {value!r}.")
 
 
-def count(what: str, value: object) -> int:
-    """``value`` if it is a whole number of at least 1, else an error that says so."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{what} must be a whole number of at least 1, not {value!r}.")
-    return value
+def count(what: str, value: object, least: int = 1) -> int:
+    """``value`` as an ``int`` if it is a whole number, also one of numpy's, of at least ``least``, else an error."""
+    if isinstance(value, bool) or not isinstance(value, (int, Integral)) or value < least:
+        raise InvalidInput(f"{what} must be a whole number of at least {least}, not {value!r}.")
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,11 @@ class SearchOptions:
         return cls(**given)
 
     def __post_init__(self) -> None:
-        count("k", self.k)
+        for name in ("k", "fetch_k", "depth"):
+            value = getattr(self, name)
+            if value is not None or name == "k":
+                # Stores pass them on to libraries that take no other whole numbers than Python's.
+                object.__setattr__(self, name, count(name, value))
         choice("mode", self.mode, MODES)
         choice("fusion", self.fusion, FUSIONS)
         choice("rerank_text", self.rerank_text, RERANK_TEXTS)
@@ -116,10 +121,6 @@ class SearchOptions:
         _number("feedback", self.feedback, 0, 1)
         if self.bm25_sat_k is not None:
             _number("bm25_sat_k", self.bm25_sat_k, 0, above=True)
-        if self.fetch_k is not None:
-            count("fetch_k", self.fetch_k)
-        if self.depth is not None:
-            count("depth", self.depth)
         if self.rerank_weight is not None:
             _number("rerank_weight", self.rerank_weight, 0, 1)
         if self.bm25 is not None:

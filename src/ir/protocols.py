@@ -87,7 +87,10 @@ class TermStats(NamedTuple):
 
 
 class Snapshot(Protocol):
-    """One version of a corpus, the same for as long as it is held. A *ref* is a store's integer for a record."""
+    """One version of a corpus, the same for as long as it is held. A *ref* is a store's integer for a record.
+
+    Where its words may be indexed as an older analyzer gave them, it carries ``analyzer_id``, the id of that one.
+    """
 
     @property
     def version(self) -> str: ...

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ir.base import Record, SearchHit
 from ir.errors import InvalidInput, NoLedgerEntry
 from ir.graph import REF, CorpusGraph, canonical_node_id
+from ir.options import count
 
 __all__ = [
     "DFLT_LEAF_KINDS",
@@ -89,9 +90,7 @@ def traverse(
     No node is committed twice, none lies deeper than ``max_depth`` from a seed, and no more than ``node_budget`` are
     committed in all, whatever the policy does. A hit's ``metadata`` tells ``walk_depth`` and ``seed``.
     """
-    for what, value, least in (("max_depth", max_depth, 0), ("node_budget", node_budget, 1), ("k", k, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InvalidInput(f"{what} must be a whole number of at least {least}, not {value!r}.")
+    max_depth, node_budget, k = count("max_depth", max_depth, 0), count("node_budget", node_budget), count("k", k)
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("The query is empty; ask for something.")
     walk = _Walk(WalkState(query, max_depth, node_budget), store, policy, node_budget)
@@ -198,9 +197,7 @@ def collapsed_tree_policy(
     For walks over a corpus. A summary is a result only where its artifact has no leaves; a corpus that has no
     summaries at all is searched by its leaves directly.
     """
-    if isinstance(seed_k, bool) or not isinstance(seed_k, int) or seed_k < 1:
-        raise InvalidInput(f"seed_k must be a whole number of at least 1, not {seed_k!r}.")
-    return _CollapsedTree(frozenset(summary_kinds), frozenset(leaf_kinds), seed_k)
+    return _CollapsedTree(frozenset(summary_kinds), frozenset(leaf_kinds), count("seed_k", seed_k))
 
 
 class _CollapsedTree(_Policy):

@@ -63,6 +63,56 @@ def test_whoever_fills_the_disk_nothing_is_lost(tmp_path: Path, mounts: None) ->
     assert culprits >= {"RuntimeError", "ValueError", "OSError", "OperationalError"}
 
 
+SEARCH_WHILE_WRITING = """
+import sys
+from pathlib import Path
+from tests.crash import world
+corpus = world.build(Path(sys.argv[1]), 1)
+store = corpus.store
+try:
+    with store.transaction():
+        store.delete_record(store.record_ids()[0])
+        print("found", len(corpus.search("common steady", mode="hybrid", k=100)))
+        raise RuntimeError
+except RuntimeError:
+    pass
+except Exception as error:
+    print(type(error).__name__, error)
+del corpus, store
+print(len(list(Path(sys.argv[2]).iterdir())), world.version_seen(Path(sys.argv[1])))
+"""
+
+
+def searched_while_writing(tmp_path: Path, size: str) -> list[str]:
+    """What a search in a transaction says if temporary files have a disk of their own, and what is left of both."""
+    disk, script = tmp_path / "disk", tmp_path / "search.py"
+    disk.mkdir()
+    script.write_text(SEARCH_WHILE_WRITING)
+    run = f"TMPDIR={disk} PYTHONPATH={ROOT}:$PYTHONPATH exec {sys.executable} {script} {tmp_path / 'corpus'} {disk}"
+    outcome = unshared(f"mount -t tmpfs -o size={size} none {disk} && {run}")
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout.splitlines()
+
+
+def test_temporary_files_may_be_on_another_disk(tmp_path: Path, mounts: None) -> None:
+    assert searched_while_writing(tmp_path, "50m") == ["found 14", "0 1"]
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, mounts: None) -> None:
+    said, left = searched_while_writing(tmp_path, "16k")
+    assert said.startswith(f"StoreUnwritable The folder for temporary files ({tmp_path / 'disk'}) is full")
+    assert left == "0 1"
+
+
+def test_a_missing_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = world.build(tmp_path / "corpus", 1).store
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with store.transaction():
+        store.delete_record(store.record_ids()[0])
+        with pytest.raises(StoreUnwritable, match=r"temporary files \(.*gone\) is full or cannot be written"):
+            store.snapshot().__enter__()
+
+
 def test_a_read_only_folder_can_be_searched_but_not_written(tmp_path: Path, mounts: None) -> None:
     corpus = tmp_path / "corpus"
     world.build(corpus, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ir
@@ -245,6 +246,19 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
 def test_bad_options_name_what_is_allowed(corpus_of: Make, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         search(corpus_of(ROWS), "1 0", **keywords)
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_whole_numbers_of_numpy_are_whole_numbers(corpus_of: Make, mode: str) -> None:
+    corpus, query = corpus_of(ROWS), "1 0 lighthouse"
+    given = {"k": np.int64(2), "fetch_k": np.int32(3), "depth": np.uint8(50), "rrf_k": np.int64(9)}
+    hits = search(corpus, query, mode=mode, fusion="rrf", **given)
+    assert hits == search(corpus, query, mode=mode, fusion="rrf", **{name: int(given[name]) for name in given})
+    assert {type(ir.options.SearchOptions.of(**given).k), type(hits[0].score)} == {int, float}
+    with pytest.raises(InvalidInput, match="k must be a whole number"):
+        search(corpus, query, k=np.bool_(True))
+    with pytest.raises(InvalidInput, match="fetch_k must be a whole number"):
+        search(corpus, query, fetch_k=np.float64(2))
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n\t", None])

@@ -34,6 +34,16 @@ def tree(tmp_path: Path) -> Tree:
     return make
 
 
+@pytest.fixture(autouse=True)
+def user_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has set nothing for git."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
 def reasons(scope: FileScope) -> dict[str, str]:
     for key in scope:
         scope.get(key)
@@ -41,12 +51,12 @@ def reasons(scope: FileScope) -> dict[str, str]:
 
 
 def git(*arguments: str | Path) -> str:
-    """What git says, whatever the user has set for it."""
+    """What git says, whatever is set for it on this machine."""
     if not shutil.which("git"):
         pytest.skip("git is not installed, so nothing was compared with it")
-    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "XDG_CONFIG_HOME": os.devnull}
+    alone = {**os.environ, "GIT_CONFIG_SYSTEM": os.devnull}
     command = ["git", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **alone}).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=alone).stdout
 
 
 def everything(root: Path, **options: object) -> FileScope:
@@ -135,6 +145,56 @@ def test_the_excludes_of_a_repository_are_the_weakest_rules(tree: Tree) -> None:
     root = tree({".git/HEAD": "", ".git/info/exclude": "mine.md\nkept.md\n", **files})
     assert set(everything(root)) == {"kept.md", "other.md"}
     assert set(everything(root / "sub")) == set()
+
+
+NAMED = {
+    "default": {".config/git/ignore": "*.mine\n"},
+    "named": {".gitconfig": "[user]\nname = x\n[core]\n\teditor = vi\n\texcludesFile = ~/rules\n", "rules": "*.mine"},
+    "quoted": {".gitconfig": '[Core] excludesfile = "~/my # rules" ; these\n', "my # rules": "*.mine"},
+    "later wins": {
+        ".gitconfig": "[core]\nexcludesfile=~/b",
+        ".config/git/config": "[core]\nexcludesfile=~/a",
+        "b": "*.mine",
+    },
+    "included": {
+        ".gitconfig": "[include]\npath = more",
+        "more": "[core]\nexcludesfile = ~/\\\nrules",
+        "rules": "*.mine",
+    },
+}
+
+
+@pytest.mark.parametrize("files", NAMED.values(), ids=NAMED)
+def test_what_a_user_excludes_everywhere_is_weaker_still(tree: Tree, user_home: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (user_home / name).parent.mkdir(parents=True, exist_ok=True)
+        (user_home / name).write_text(content)
+    kept = {".git/info/exclude": "!kept.mine\n", ".gitignore": "!sub/*\n"}
+    root = tree({**kept, **dict.fromkeys(["a.mine", "kept.mine", "sub/b.mine", "sub/deep/c.mine", "d.md"], "")})
+    assert set(everything(root)) == {"kept.mine", "sub/b.mine", "d.md"}
+    assert set(everything(root / "sub")) == {"b.mine"}
+    git("init", "-q", root)
+    listed = git("-C", root, "ls-files", "-z", "--others", "--exclude-standard")
+    assert set(everything(root)) == set(listed.strip("\0").split("\0")) - {".gitignore"}
+
+
+def test_what_a_user_excludes_holds_in_repositories_only(tree: Tree, user_home: Path) -> None:
+    (user_home / ".config/git").mkdir(parents=True)
+    (user_home / ".config/git/ignore").write_text("*.mine\n")
+    assert list(everything(tree({"a.mine": ""}))) == ["a.mine"]
+
+
+@pytest.mark.parametrize("named", ["", "~/missing", "~nobody-here/x", "~", "/dev/zero", "a\0b", '"', "\\"])
+def test_a_broken_name_of_what_a_user_excludes_excludes_nothing(tree: Tree, user_home: Path, named: str) -> None:
+    (user_home / ".gitconfig").write_bytes(b"\xff[core\n[core]\nexcludesfile = " + named.encode())
+    (user_home / ".config/git").mkdir(parents=True)
+    (user_home / ".config/git/ignore").write_text("a.md\n")
+    assert list(everything(tree({".git/HEAD": "", "a.md": ""}))) == ["a.md"]
+
+
+def test_settings_of_git_that_include_themselves_end(tree: Tree, user_home: Path) -> None:
+    (user_home / ".gitconfig").write_text("[include]\npath = .gitconfig\npath = ./.gitconfig\n" * 50)
+    assert list(everything(tree({".git/HEAD": "", "a.md": ""}))) == ["a.md"]
 
 
 def test_a_work_tree_shares_the_excludes_of_its_repository(tree: Tree, tmp_path: Path) -> None:

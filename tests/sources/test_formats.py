@@ -98,6 +98,33 @@ def test_html_becomes_visible_text_with_headings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<h2><div>Title</div></h2><p>x</p>", "## Title\n\nx"),
+        ("<h2>\n  <ul><li><b>Ti</b>tle</li></ul>\n</h2>x", "## Title\n\nx"),
+        ("<h1><img></h1><p>x</p>", "x"),
+        ("<h1>Title</h2><p>x</p><p>y</p>", "# Title\n\nx\n\ny"),
+        ("<h2><pre>a</pre></h2>x", "```\na\n```\n\nx"),
+    ],
+)
+def test_a_heading_is_marked_where_its_words_are(page: str, text: str) -> None:
+    assert html_text(page)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<pre>a\n```\n  b\n```\n</pre>  c", "````\na\n```\n  b\n```\n\n````\n\nc"),
+        ("<pre>``<b>``</b></pre><pre>  a</pre>", "`````\n````\n`````\n\n```\n  a\n```"),
+        ("<p>```</p> <p>x</p> <pre>  a</pre> <p>y</p>", "```\n\nx\n\n```\n  a\n```\n\ny"),
+        ("<pre>a<pre>  b</pre></pre>c", "```\na  b\n```\n\nc"),
+    ],
+)
+def test_what_code_holds_does_not_end_its_block(page: str, text: str) -> None:
+    assert html_text(page)[0] == text
+
+
+@pytest.mark.parametrize(
     "page",
     ["<div>" * 5000 + "deep", "<p>x" * 50_000, "<" * 100_000, "&" * 100_000, "<![CDATA[ deep ]]>deep"],
     ids=["nested", "flat", "angles", "entities", "cdata"],

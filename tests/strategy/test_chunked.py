@@ -4,13 +4,14 @@ import time
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ir.base import Surface
 from ir.errors import InvalidInput
-from ir.strategy import Chunked, estimate_tokens
+from ir.strategy import Chunked, Package, TurnPair, estimate_tokens, strategy_id, strategy_to_spec
 
 WORDS = st.text(st.sampled_from("abcdé中. !?\t#`-=~\r"), min_size=0, max_size=12)
 LINES = st.one_of(WORDS, st.sampled_from(["", "# One", "## Two", "### Three", "```", "~~~", "---", "===", "    code"]))
@@ -127,6 +128,13 @@ def test_underlined_headings_are_headings() -> None:
 def test_bad_sizes_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Chunked(**options)
+
+
+@pytest.mark.parametrize("strategy", [Chunked, Package, TurnPair])
+def test_sizes_counted_by_numpy_make_the_same_strategy(strategy: Any) -> None:
+    counted = strategy(chunk_size=np.int64(300), overlap=np.int32(20))
+    assert strategy_id(counted) == strategy_id(strategy(chunk_size=300, overlap=20))
+    assert strategy_to_spec(counted) == strategy_to_spec(strategy(chunk_size=300, overlap=20))
 
 
 def test_without_a_counter_tokens_are_estimated() -> None:

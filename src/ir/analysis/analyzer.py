@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_terms", "numbers_at_hand", "query_terms"]
 
 #: Part of every analyzer's id: raise it with any change of what :meth:`Analyzer.terms` returns.
-VERSION = 2
+VERSION = 3
 #: How often the headings of a text count, against once for the text itself.
 HEADING_WEIGHT = 3
 #: Longer words are cut and marked with a hash of the rest: no language has such words, and indexes limit terms.

@@ -34,7 +34,7 @@ class Kind(Enum):
     PART = "part"  # of an identifier: stemmed, never dropped
     WHOLE = "whole"  # identifier with dots or underscores: lower-cased only
     COMPOUND = "compound"  # words joined by case or hyphens: stemmed as one, as "e-mails" and "emails" are
-    GRAM = "gram"  # one or two characters of a script without spaces: kept
+    GRAM = "gram"  # one or two letters of a script without spaces: kept
 
 
 class Piece(NamedTuple):
@@ -72,6 +72,9 @@ _UNSPACED = (
     "\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff]+"
 )
+# One letter of theirs may be several characters: half-width and decomposed kana have their mark apart, and a syllable
+# of decomposed Hangul its vowel and its end. Only together are they normalised to what others write as one.
+_LETTER = re.compile("(?s:.)[\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*")
 _SEGMENT = re.compile(rf"[^{_CONNECTORS}+#]+")
 _HYPHEN = re.compile(rf"[{re.escape(_HYPHENS)}]")
 _PLAIN_LINE = re.compile(r"^(?:[A-Z]?[a-z]+|[A-Z]+s?|[0-9]+)$", re.MULTILINE)
@@ -123,7 +126,7 @@ def pieces(run: str, *, identifiers: bool = True) -> list[Piece]:
     at = 0
     for match in _large(_UNSPACED).finditer(run):
         found += _spaced(run, at, match.start(), identifiers)
-        found += _grams(*match.span())
+        found += _grams(run, *match.span())
         at = match.end()
     found += _spaced(run, at, len(run), identifiers)
     return found
@@ -196,12 +199,12 @@ def _run_pieces(run: str, core: str, parts: list[str]) -> Pieces:
     return kind, [whole, *map(str.lower, parts)]
 
 
-def _grams(start: int, end: int) -> Iterator[Piece]:
-    """Every two neighbouring characters, and every character: one alone may be a word, as 茶 is."""
-    for first in range(start, end):
-        if first + 2 <= end:
-            yield Piece(first, first + 2, Kind.GRAM)
-        yield Piece(first, first + 1, Kind.GRAM)
+def _grams(run: str, start: int, end: int) -> Iterator[Piece]:
+    """Every two neighbouring letters, and every letter: one alone may be a word, as 茶 is."""
+    cuts = [*(letter.start() for letter in _LETTER.finditer(run, start, end)), end]
+    for at, first in enumerate(cuts[:-1]):
+        for last in reversed(cuts[at + 1 : at + 3]):
+            yield Piece(first, last, Kind.GRAM)
 
 
 def _spaced(run: str, start: int, end: int, identifiers: bool) -> Iterator[Piece]:

@@ -8,6 +8,7 @@ from ir.config.paths import (
     corpus_dir,
     data_dir,
     embeddings_cache_dir,
+    git_config_dir,
     registry_path,
     safe_name,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "corpus_dir",
     "data_dir",
     "embeddings_cache_dir",
+    "git_config_dir",
     "registry_path",
     "safe_name",
     "set_setting",

@@ -1,4 +1,4 @@
-"""The folders and files that belong to ``ir``."""
+"""The folders and files that belong to ``ir``, and where git has a user's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = [
     "corpus_dir",
     "data_dir",
     "embeddings_cache_dir",
+    "git_config_dir",
     "registry_path",
     "safe_name",
 ]
@@ -23,13 +24,22 @@ def _directory(variable: str, xdg: str, fallback: str) -> Path:
     chosen = os.environ.get(variable)
     if chosen:
         return Path(chosen).expanduser()
+    return _base(xdg, fallback) / "ir"
+
+
+def _base(xdg: str, fallback: str) -> Path:
     base = os.environ.get(xdg)
-    return (Path(base) if base else Path.home() / fallback) / "ir"
+    return Path(base) if base else Path.home() / fallback
 
 
 def config_dir() -> Path:
     """Settings and the registry: ``IR_CONFIG_DIR``, else ``$XDG_CONFIG_HOME/ir``."""
     return _directory("IR_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
+
+
+def git_config_dir() -> Path:
+    """What a user has set for git: ``$XDG_CONFIG_HOME/git``."""
+    return _base("XDG_CONFIG_HOME", ".config") / "git"
 
 
 def data_dir() -> Path:

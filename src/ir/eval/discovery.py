@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS
 from ir.eval.reports import RetrievalReport, report_of
 from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
 from ir.eval.signals import gate_for
 from ir.eval.tables import number, plain_table
+from ir.options import count
 from ir.select.gate import Gate
 from ir.select.signals import default_signal
 
@@ -129,8 +129,7 @@ def evaluate_discovery(
     ``abstain_threshold`` is ``"auto"``, the floor that is kept with the corpus, read on its own signal; or a number,
     compared with the best raw score of the mode's channel (the cosine in dense and hybrid mode, BM25 in lexical mode).
     """
-    if isinstance(primary_k, bool) or not isinstance(primary_k, int) or primary_k < 1:
-        raise InvalidInput(f"primary_k must be a whole number of at least 1, not {primary_k!r}.")
+    primary_k = count("primary_k", primary_k)
     opened = as_corpus(corpus)
     gate = _gate(opened, abstain_threshold, mode, search_kw)
     cutoffs = sorted({*k_values, primary_k})

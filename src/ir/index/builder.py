@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ir.base import IndexPlan, Row, ledger_key
-from ir.errors import InvalidInput
 from ir.index.corpus import Corpus
 from ir.index.decompose import plan_of, rows_of
 from ir.index.garbage import rarely_collected
@@ -19,6 +18,7 @@ from ir.index.report import BuildReport, Problem
 from ir.index.scan import Item, Known, LedgerLookup, Scan, read_ledger, reason
 from ir.index.spool import Spool
 from ir.index.writer import Writer
+from ir.options import count
 from ir.protocols import EdgeExtractor, Store
 
 __all__ = ["build", "prunes", "version_of"]
@@ -51,8 +51,7 @@ def build(
     >>> build(source, store=CorpusStore.memory(), embedder="light").report.added
     ['a', 'b']
     """
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise InvalidInput(f"batch_size must be a whole number of at least 1, not {batch_size!r}.")
+    batch_size = count("batch_size", batch_size)
     if store is None:
         from ir.store import CorpusStore
 

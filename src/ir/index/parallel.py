@@ -22,6 +22,7 @@ from ir.index.embedder import CUSTOM
 from ir.index.progress import Listener
 from ir.index.recipe import Recipe, recipe_for
 from ir.index.scan import Item, Scan
+from ir.options import count
 from ir.protocols import EdgeExtractor, Store
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def build_on_ray(
     is lost is run again. Plans and vectors come back to this process in the order in which they were sent, and are
     written by it in one transaction: whatever happens to workers, nothing is written twice and nothing is left out.
     """
-    if batch_size < 1:
-        raise InvalidInput(f"batch_size must be a whole number of at least 1, not {batch_size!r}.")
+    batch_size = count("batch_size", batch_size)
     if store is None:
         from ir.store import CorpusStore
 

@@ -122,6 +122,8 @@ class _Session:
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
         if options.mode != "lexical":
             _check_embedder(corpus, config)
+        if options.mode != "dense":
+            self._check_words()
 
     def hits(self, query: str) -> list[SearchHit]:
         queries = [query]
@@ -141,6 +143,16 @@ class _Session:
         self.meta["timings"]["query_ms"] = (ready - began) * 1e3
         self.meta["timings"]["rank_ms"] = (perf_counter() - ready) * 1e3
         return hits
+
+    def _check_words(self) -> None:
+        """Say so where the words are indexed in another way than ours, which only a user who may write can change."""
+        indexed = getattr(self.snapshot, "analyzer_id", None)
+        if indexed is not None and indexed != self.analyzer.id:
+            self.meta["degraded"].append("lexical")
+            self.meta["notes"].append(
+                f"The words of the corpus {self.corpus.name!r} are indexed as {indexed!r} and looked up as "
+                f"{self.analyzer.id!r}, so some are not found; a search by a user who may write to it mends that."
+            )
 
     def _embed(self, text: str) -> Any:
         return embed_query(self.corpus.embedder, text, self.snapshot.dim)

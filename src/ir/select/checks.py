@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 
 from ir.errors import InvalidInput
+from ir.options import count
 
 __all__ = ["count", "fraction", "number"]
-
-
-def count(what: str, value: object) -> int:
-    """``value`` if it is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{what} must be a whole number of at least 1, not {value!r}.")
-    return value
 
 
 def number(what: str, value: object) -> float:

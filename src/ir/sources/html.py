@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 from ir.errors import MissingExtra
 
@@ -18,6 +18,7 @@ _BLOCK_NAMES = """
     main nav ol p section summary table tbody thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SPACE = re.compile(r"[ \t\r\f\v\u00a0]*\n[ \t\r\f\v\u00a0]*")
 _GAPS = re.compile(r"\n{3,}")
 
@@ -44,29 +45,73 @@ def html_text(page: str) -> tuple[str, str | None]:
 
 def _render(soup: Any, bs4: Any) -> str:
     """Depth first without recursion: pages nest deeper than Python's stack."""
-    out: list[str] = []
+    text = _Text()
     pending: list[tuple[Any, bool]] = [(soup, False)]
     while pending:
         node, verbatim = pending.pop()
-        if isinstance(node, str) and not isinstance(node, bs4.NavigableString):
-            out.append(node)
+        if isinstance(node, _End):
+            text.leave(node.name)
         elif isinstance(node, bs4.NavigableString):
             if type(node) in (bs4.NavigableString, bs4.CData):
-                out.append(str(node) if verbatim else re.sub(r"\s+", " ", node))
+                text.write(str(node) if verbatim else re.sub(r"\s+", " ", node))
         elif node.name not in _UNSEEN:
-            before, after = _marks(node.name)
-            out.append(before)
-            pending.append((after, False))
+            # Code within code is in the same block.
+            name = "" if verbatim and node.name == "pre" else node.name
+            text.enter(name)
+            pending.append((_End(name), False))
             inner = verbatim or node.name in ("pre", "textarea")
             pending.extend((child, inner) for child in reversed(node.contents))
-    return _tidy("".join(out))
+    return text.tidy()
+
+
+class _End(NamedTuple):
+    """Where an element ends."""
+
+    name: str
+
+
+class _Text:
+    """The text of a page as it is written, element by element."""
+
+    def __init__(self) -> None:
+        # Prose and code take turns: in code, spaces at line starts matter.
+        self._parts: list[list[str]] = [[]]
+        # The mark of a heading waits for its first word, which may stand in a block of its own.
+        self._heading = ""
+
+    def enter(self, name: str) -> None:
+        if name in _HEADINGS:
+            self._parts[-1].append("\n\n")
+            self._heading = f"{'#' * int(name[1])} "
+        elif name == "pre":
+            self._heading = ""
+            self._parts[-1].append("\n\n")
+            self._parts.append([])
+        elif not self._heading:
+            self._parts[-1].append(_marks(name)[0])
+
+    def write(self, text: str) -> None:
+        if self._heading and text.strip():
+            text = f"{self._heading}{text.lstrip()}"
+            self._heading = ""
+        self._parts[-1].append(text)
+
+    def leave(self, name: str) -> None:
+        if name in _HEADINGS:
+            self._heading = ""
+            self._parts[-1].append("\n\n")
+        elif name == "pre":
+            self._parts.append(["\n\n"])
+        elif not self._heading:
+            self._parts[-1].append(_marks(name)[1])
+
+    def tidy(self) -> str:
+        texts = map("".join, self._parts)
+        tidy = [_fenced(text) if index % 2 else _SPACE.sub("\n", text) for index, text in enumerate(texts)]
+        return _GAPS.sub("\n\n", "".join(tidy)).strip()
 
 
 def _marks(name: str) -> tuple[str, str]:
-    if len(name) == 2 and name[0] == "h" and name[1] in "123456":
-        return f"\n\n{'#' * int(name[1])} ", "\n\n"
-    if name == "pre":
-        return "\n\n```\n", "\n```\n\n"
     if name == "li":
         return "\n- ", "\n"
     if name == "br":
@@ -76,8 +121,8 @@ def _marks(name: str) -> tuple[str, str]:
     return ("\n\n", "\n\n") if name in _BLOCKS else ("", "")
 
 
-def _tidy(text: str) -> str:
-    parts = text.split("\n```\n")
-    # Odd parts are the insides of code blocks, where spaces at line starts matter.
-    tidy = [part if index % 2 else _SPACE.sub("\n", part) for index, part in enumerate(parts)]
-    return _GAPS.sub("\n\n", "\n```\n".join(tidy)).strip()
+def _fenced(code: str) -> str:
+    """Code between fences that are longer than any within it."""
+    longest = max(map(len, re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{code}\n{fence}"

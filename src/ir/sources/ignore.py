@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from ir.sources.gitconfig import excludes_file
 from ir.sources.wildmatch import Rule, rule_of
 
 __all__ = ["IGNORE_FILES", "IgnoreRules"]
@@ -111,6 +112,8 @@ def _specs_in(folder: Path) -> list[_Spec]:
     repository = _repository(folder / ".git")
     if repository is not None:
         files.append(repository / "info" / "exclude")
+        users = excludes_file(repository, folder)
+        files += [] if users is None else [users]
     specs = []
     for file in files:
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ir.base import PAGE_STARTS, IndexPlan, Surface, heading_of
 from ir.errors import InvalidInput
+from ir.options import count
 from ir.strategy.cuts import Cutter
 from ir.strategy.fields import artifact_fields, title_of
 from ir.strategy.markdown import Outline, outline_of
@@ -37,14 +38,13 @@ class Chunks:
     count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
-        for what, value, low in (("chunk_size", self.size, 1), ("overlap", self.overlap, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise InvalidInput(f"{what} must be a whole number of at least {low}, not {value!r}.")
+        # They are part of a strategy's id, which is the same whoever counted.
+        object.__setattr__(self, "size", count("chunk_size", self.size))
+        object.__setattr__(self, "overlap", count("overlap", self.overlap, 0))
         if self.overlap >= self.size:
             raise InvalidInput(f"overlap ({self.overlap}) must be smaller than chunk_size ({self.size}).")
-        tokens = self.max_tokens
-        if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1):
-            raise InvalidInput(f"max_tokens must be a whole number of at least 1, not {tokens!r}.")
+        if self.max_tokens is not None:
+            object.__setattr__(self, "max_tokens", count("max_tokens", self.max_tokens))
 
     def surfaces(self, artifact_id: str, raw: Any, text: str, title: object = None) -> list[Surface]:
         """The chunks of ``text``. ``raw`` may know its first line and the offsets of its pages."""
@@ -73,14 +73,14 @@ class Chunks:
 
     def _budget(self, text: str, outline: Outline, title: object) -> Callable[[int, int], bool]:
         """Whether a span and the headings it is embedded with stay within the budget."""
-        count = self.count_tokens or estimate_tokens
+        measure = self.count_tokens or estimate_tokens
         limit = self.max_tokens or 1
 
         def fits(start: int, end: int) -> bool:
             heading = heading_of({"title": title, "section": _section(outline, start, title)})
             # Headings may take half of the budget at most, else nothing would be left for the text.
-            reserved = min(count(heading), limit // 2) if heading else 0
-            return count(text[start:end]) + reserved <= limit
+            reserved = min(measure(heading), limit // 2) if heading else 0
+            return measure(text[start:end]) + reserved <= limit
 
         return fits
 
@@ -140,11 +140,11 @@ class Chunked:
         count_tokens: CountTokens | None = None,
     ) -> None:
         self._chunks = Chunks(chunk_size, overlap, kind, max_tokens, count_tokens)
-        self.chunk_size = chunk_size
-        self.overlap = overlap
+        self.chunk_size = self._chunks.size
+        self.overlap = self._chunks.overlap
         self.text_key = text_key
         self.kind = kind
-        self.max_tokens = max_tokens
+        self.max_tokens = self._chunks.max_tokens
         self.count_tokens = count_tokens
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:

@@ -29,8 +29,8 @@ class Package:
 
     def __init__(self, *, chunk_size: int = 1500, overlap: int = 200) -> None:
         self._chunks = Chunks(chunk_size, overlap, "readme_chunk")
-        self.chunk_size = chunk_size
-        self.overlap = overlap
+        self.chunk_size = self._chunks.size
+        self.overlap = self._chunks.overlap
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         mapping = raw if isinstance(raw, Mapping) else {"readme": text_of(raw)}

@@ -27,8 +27,8 @@ class TurnPair:
 
     def __init__(self, *, chunk_size: int = 4000, overlap: int = 200) -> None:
         self._chunks = Chunks(chunk_size, overlap, "turn_pair")
-        self.chunk_size = chunk_size
-        self.overlap = overlap
+        self.chunk_size = self._chunks.size
+        self.overlap = self._chunks.overlap
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         mapping = dict(raw) if isinstance(raw, Mapping) else {"text": text_of(raw)}

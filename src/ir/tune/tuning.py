@@ -13,6 +13,7 @@ from ir.eval.calibration import calibrate_min_score
 from ir.eval.cases import DiscoveryCase, to_qrels
 from ir.eval.retrieval import as_corpus, name_of
 from ir.eval.runs import Qrels, make_run
+from ir.options import count
 from ir.tune.choosing import Choice, choose, luck, measure_ways
 from ir.tune.result import Trial, Tuning
 from ir.tune.ways import Way, default_way, ways
@@ -53,8 +54,7 @@ def tune(
     """
     opened = as_corpus(corpus)
     queries, judged = _judged(cases, qrels)
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        raise InvalidInput(f"folds must be a whole number of at least 2, not {folds!r}.")
+    folds = count("folds", folds, 2)
     if not judged:
         raise InvalidInput(
             "No case has an answer, so no way to search can be better than another.",

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("milvus_lite")
 
+import ir
+from ir.analysis import analyzer
 from ir.errors import CorpusBusy, CorpusError, FormatMismatch
 from ir.store.milvus import Address, MilvusStore
 from ir.store.milvus.connection import Connection
@@ -119,6 +121,21 @@ def test_a_format_of_the_future_is_refused(url: str) -> None:
         store._connection.upsert(store._collections.state, [{**rows[0], "value": json.dumps(held)}])
         with pytest.raises(FormatMismatch, match="has format 99"):
             len(store)
+
+
+def test_a_reader_is_told_of_words_that_an_older_analyzer_gave(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MilvusStore(url) as store:
+        fill(store)
+        corpus = ir.Corpus("notes", store, "light", "light")
+        assert corpus.search("text", mode="lexical").meta["degraded"] == []
+        monkeypatch.setattr(analyzer, "VERSION", analyzer.VERSION + 1)
+        with monkeypatch.context() as forbidden:
+            forbidden.setattr(MilvusStore, "_catch_up", lambda self: None)
+            meta = corpus.search("text", mode="lexical").meta
+        assert meta["degraded"] == ["lexical"]
+        assert "'notes' are indexed as 'terms" in meta["notes"][0]
+    with MilvusStore(url) as store:
+        assert ir.Corpus("notes", store, "light", "light").search("text", mode="lexical").meta["degraded"] == []
 
 
 def test_a_dropped_corpus_is_empty(url: str) -> None:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import psycopg
 import pytest
 from tests.store.postgres.fixtures import new_corpus_url, new_database
 
 import ir
+from ir.analysis import analyzer
 from ir.errors import CorpusBusy, CorpusError, FormatMismatch, InvalidInput, StoreUnwritable
 from ir.store import CorpusStore
 from ir.store.opening import without_password
@@ -163,25 +165,47 @@ def test_a_schema_of_a_newer_version(store: PostgresStore) -> None:
         PostgresStore.migrate(store.address)
 
 
-def test_a_user_who_may_only_read(server: PostgresServer, store: PostgresStore) -> None:
+@pytest.fixture
+def reading_url(server: PostgresServer, store: PostgresStore) -> Iterator[str]:
+    """The address of the store for a user who may only read."""
     with psycopg.connect(**store.address.parameters) as connection:
         schema = store.address.schema
         connection.execute("DROP ROLE IF EXISTS reader")
         connection.execute("CREATE ROLE reader LOGIN")
         connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader".encode())
         connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader".encode())
-    database = str(store.address.parameters["dbname"])
-    with CorpusStore.open(server.url(database, user="reader", corpus=store.address.corpus)) as reader:
-        assert found(reader, "fox") == ["a"]
-        with pytest.raises(StoreUnwritable, match="may not be used like this"):
-            reader.put_record(made("c"))
-        # Another ranking than the one that is there cannot be made by this user, so the old one goes on.
-        asked = server.url(database, user="reader", corpus=store.address.corpus, lexical="tsvector")
-        with CorpusStore.open(asked) as other:
-            assert found(other, "fox") == ["a"]
+    yield server.url(str(store.address.parameters["dbname"]), user="reader", corpus=store.address.corpus)
     with psycopg.connect(**store.address.parameters) as connection:
         connection.execute("DROP OWNED BY reader")
         connection.execute("DROP ROLE reader")
+
+
+def test_a_user_who_may_only_read(reading_url: str) -> None:
+    with CorpusStore.open(reading_url) as reader:
+        assert found(reader, "fox") == ["a"]
+        with pytest.raises(StoreUnwritable, match="may not be used like this"):
+            reader.put_record(made("c"))
+    # Another ranking than the one that is there cannot be made by this user, so the old one goes on.
+    with CorpusStore.open(f"{reading_url}&lexical=tsvector") as other:
+        assert found(other, "fox") == ["a"]
+
+
+def test_a_user_who_may_only_read_is_told_of_words_that_an_older_analyzer_gave(
+    store: PostgresStore, reading_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(opened: CorpusStore, mode: str = "lexical") -> tuple[list[str], list[str]]:
+        hits = ir.Corpus("notes", opened, lambda texts: np.ones((len(texts), 3)), "ones").search("fox", mode=mode)
+        return hits.meta["degraded"], hits.meta["notes"]
+
+    with CorpusStore.open(reading_url) as reader:
+        assert told(reader) == ([], [])
+        monkeypatch.setattr(analyzer, "VERSION", analyzer.VERSION + 1)
+        degraded, (note,) = told(reader)
+        assert degraded == ["lexical"]
+        assert "'notes' are indexed as 'terms" in note
+        assert told(reader, "dense") == ([], [])
+        assert told(store) == ([], []), "who may write brings the words up to date"
+        assert told(reader) == ([], [])
 
 
 def test_a_corpus_that_is_removed_under_a_reader_is_empty(store: PostgresStore, corpus_url: str) -> None:

@@ -76,6 +76,10 @@ class Database:
             os.link(aside, self.path)
         except FileExistsError:
             pass
+        except OSError:
+            if self.exists():
+                raise
+            aside.rename(self.path)  # a file system without links; whoever writes has the lock
         finally:
             aside.unlink(missing_ok=True)
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from ir.errors import CorpusBusy, CorpusCorrupt, IrError, StoreUnwritable
 
-__all__ = ["busy", "corrupt", "full_disk", "parsed", "translated"]
+__all__ = ["FULL", "busy", "corrupt", "full_disk", "parsed", "translated"]
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+#: The system's numbers for a disk or a share of it that is full.
+FULL = {errno.ENOSPC, errno.EDQUOT}
 #: "Could not decode" is said of a text that is none any more.
 _DAMAGE = ("not a database", "malformed", "corrupt", "could not decode", "no such column", "no such table")
 #: How faiss, tantivy and numpy say that a disk is full; none of them gives the number of the error.
@@ -72,7 +73,7 @@ class translated:  # noqa: N801
 
 
 def _of_system(error: OSError, path: Path) -> IrError | None:
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return _full(path)
     return _read_only(path) if error.errno in _FORBIDDEN else None
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["Stamp", "is_intact", "link_tree", "stamps", "sync_folder", "sync_tree"]
+__all__ = ["Stamp", "is_intact", "link", "link_tree", "stamps", "sync_folder", "sync_tree"]
 
 #: Size, modification time in ns, checksum.
 Stamp = list[int]
@@ -49,10 +49,23 @@ def link_tree(source: Path, target: Path) -> None:
     for path in _files(source):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(path, copy)
-        except OSError:
-            copy.symlink_to(path.absolute())
+        link(path, copy)
+
+
+def link(source: Path, target: Path) -> None:
+    """Make a file appear as ``target`` too; by name only, where that is on another disk."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        if source.stat().st_dev != target.parent.stat().st_dev:
+            target.symlink_to(source.absolute())
+            return
+        # A file system without links: what stays in the corpus must not depend on a file that goes one day.
+        import shutil
+
+        shutil.copy2(source, target)
 
 
 def sync_tree(folder: Path, known: Mapping[str, Stamp]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from ir.analysis import Analyzer, document_numbers
 from ir.analysis.words import line_of
 from ir.store.local.faults import full_disk
-from ir.store.local.files import Stamp, link_tree, stamps, sync_folder, sync_tree
+from ir.store.local.files import Stamp, link, link_tree, stamps, sync_folder, sync_tree
 from ir.store.local.forward import ForwardWriter
 from ir.store.local.lexical import LexicalWriter
 from ir.store.local.points import reach
@@ -192,7 +192,7 @@ def _take_over(plan: _Plan, base_folder: Path | None, folder: Path) -> dict[str,
     known = {}
     for name, stamp in plan.base.files.items():
         if name.split(".", 1)[0] in kept:
-            os.link(base_folder / name, folder / name)
+            link(base_folder / name, folder / name)
             known[name] = stamp
     for part in (LEXICAL, FORWARD) if plan.keep_lexical else ():
         link_tree(base_folder / part, folder / part)

@@ -21,6 +21,7 @@ from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages
 from ir.store.local.points import reach
 from ir.store.local.remembered import Remembered
+from ir.store.local.scratch import scratch
 from ir.store.local.snapshot import LocalSnapshot
 from ir.store.local.state import State, derive_from
 from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
@@ -278,16 +279,14 @@ class LocalStore(CorpusStore):
     def _private(self, connection: sqlite3.Connection, state: State) -> View:
         """Derived files for this process alone, gone with it."""
         import shutil
-        import tempfile
 
-        home = Path(tempfile.mkdtemp(prefix="ir-"))
-        manifest = derive_from(connection, state, self._home, home, durable=False)
-        try:
-            view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
-        except Damaged as error:
-            # The files are new, so it is what they were made from that cannot be right.
-            shutil.rmtree(home, ignore_errors=True)
-            raise corrupt(self.path) from error
+        with scratch() as home:
+            manifest = derive_from(connection, state, self._home, home, durable=False)
+            try:
+                view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
+            except Damaged as error:
+                # The files are new, so it is what they were made from that cannot be right.
+                raise corrupt(self.path) from error
         weakref.finalize(view, shutil.rmtree, home, ignore_errors=True)
         return view
 

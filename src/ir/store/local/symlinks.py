@@ -6,6 +6,8 @@ import os
 import weakref
 from pathlib import Path
 
+from ir.store.local.scratch import scratch
+
 __all__ = ["ReadableFolder", "readable_copy"]
 
 
@@ -27,10 +29,8 @@ def readable_copy(folder: Path) -> ReadableFolder:
     """
     if os.access(folder, os.W_OK):
         return ReadableFolder(folder)
-    import tempfile
-
-    links = Path(tempfile.mkdtemp(prefix="ir-"))
-    for entry in folder.iterdir():
-        if not entry.name.endswith(".lock"):
-            (links / entry.name).symlink_to(entry.absolute())
+    with scratch() as links:
+        for entry in folder.iterdir():
+            if not entry.name.endswith(".lock"):
+                (links / entry.name).symlink_to(entry.absolute())
     return ReadableFolder(links, temporary=True)

@@ -36,6 +36,10 @@ class MilvusSnapshot:
         return str(self._view.state.version)
 
     @property
+    def analyzer_id(self) -> str:
+        return self._view.state.analyzer
+
+    @property
     def dim(self) -> int | None:
         return self._view.state.dim
 

@@ -58,6 +58,10 @@ class PostgresSnapshot:
         return self._state.name
 
     @property
+    def analyzer_id(self) -> str | None:
+        return self._state.analyzer
+
+    @property
     def dim(self) -> int | None:
         return self._state.dim if self._state.records else None
 
