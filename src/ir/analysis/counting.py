@@ -73,6 +73,9 @@ class Column:
         self._room = np.array(values, kind)
         self._used = len(values)
 
+    def __len__(self) -> int:
+        return self._used
+
     @property
     def values(self) -> NDArray[Any]:
         return self._room[: self._used]

@@ -86,7 +86,7 @@ class Vocabulary(dict[str, int]):
     @property
     def full(self) -> bool:
         """Whether more words were met than most languages have, or longer ones: time for a new one."""
-        return self._known >= MOST_REMEMBERED or len(self._given.values) >= MOST_GIVEN
+        return self._known >= MOST_REMEMBERED or len(self._given) >= MOST_GIVEN
 
     def of_texts(self, texts: Sequence[str]) -> list[Integers]:
         """The numbers of the terms of each text, in their order. The arrays are not the caller's to change."""

@@ -110,9 +110,9 @@ class LexicalReader:
 
     def _run(self, query: Any, limit: int) -> Ranking:
         hits = self._searcher.search(query, limit, count=False).hits
-        scores, addresses = zip(*hits, strict=True) if hits else ((), ())
-        refs = np.array(self._searcher.fast_field_values(_NUMBER, list(addresses)), dtype=np.int64)
-        return Ranking(refs, np.array(scores, dtype=np.float32))
+        numbers = self._searcher.fast_field_values(_NUMBER, [address for _, address in hits])
+        refs = np.fromiter(numbers, np.int64, len(hits))
+        return Ranking(refs, np.fromiter([score for score, _ in hits], np.float32, len(hits)))
 
     def _words(self, terms: Mapping[str, float]) -> Any:
         clauses = self._clauses
