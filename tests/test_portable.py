@@ -239,6 +239,19 @@ def test_a_missing_file_and_an_unwritable_place(tmp_path: Path) -> None:
         export_corpus(fill(CorpusStore.memory()), tmp_path / "file" / "c.ir")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes among its files")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreUnwritable, match=r"pipe is not a file\. Choose another place"):
+        export_corpus(fill(CorpusStore.memory()), tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    assert len(list(tmp_path.iterdir())) == 1
+    (tmp_path / "link").symlink_to(tmp_path / "linked.ir")
+    export_corpus(fill(CorpusStore.memory()), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert peek(tmp_path / "linked.ir").records == 7
+
+
 class _Restless(CorpusStore):
     """A store that is written to whenever it is read."""
 

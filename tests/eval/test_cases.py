@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,20 @@ def test_a_broken_line_is_named_by_file_and_number(tmp_path: Path, line: str, wh
     with pytest.raises(InvalidInput, match=what) as caught:
         load_cases(path)
     assert f"{path}:3" in str(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_pipes_and_links_are_written_to_and_stay_what_they_are(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    save_cases([DiscoveryCase("q", "a")], f"/dev/fd/{writer}")
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == '{"query": "q", "gold": ["a"]}\n'
+    (tmp_path / "link").symlink_to(tmp_path / "cases.jsonl")
+    for query in ("q", "longer than before", "q"):
+        save_cases([DiscoveryCase(query)], tmp_path / "link")
+        assert load_cases(tmp_path / "cases.jsonl") == [DiscoveryCase(query)]
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_a_missing_or_binary_file_says_so(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def new_file(path: str, *, replace: bool = True) -> Path:
     place = Path(path).expanduser()
     if place.is_dir():
         raise InvalidInput(f"{place} is a folder.", remedy="Name a file.")
-    if place.exists() and not replace:
+    if place.is_file() and not replace:
         raise InvalidInput(f"{place} exists already.", remedy="Choose another name, or replace it with --force.")
     return place
 

@@ -41,7 +41,7 @@ def export(request: ExportRequest, ctx: Context) -> ExportResponse:
     file = Path(request.file).expanduser()
     if file.is_dir():
         raise InvalidInput(f"{file} is a folder.", remedy=f"Name a file, for instance: {file / target.name}.ir")
-    if file.exists() and not request.replace:
+    if file.is_file() and not request.replace:
         raise InvalidInput(f"{file} exists already.", remedy="Choose another name, or replace it with --force.")
     target.require_built()
     with open_store(target.name) as store:

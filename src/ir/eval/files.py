@@ -44,13 +44,21 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write a text file whole, making its folder; a failed write leaves an older file as it was."""
+    """Write a text file whole, making its folder; a failed write leaves an older file as it was.
+
+    A link, a pipe or a device is written to: with a file put in its place, it would be gone.
+    """
     target = Path(path)
-    part = target.with_name(target.name + ".part")
+    stays = target.is_symlink() or (target.exists() and not target.is_file())
+    part = target if stays else target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-        part.replace(target)
+        if not stays:
+            part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StoreUnwritable(f"{target} cannot be written: {error.strerror or error}.") from None
+        if not stays:
+            part.unlink(missing_ok=True)
+        raise StoreUnwritable(
+            f"{target} cannot be written: {error.strerror or error}.", remedy="Choose another place, or make room."
+        ) from None

@@ -37,6 +37,8 @@ def export_corpus(store: Store, path: str | os.PathLike[str], *, progress: Liste
     Vectors are kept as they are, so nothing is embedded on import. A corpus that is built meanwhile is read again.
     """
     target = Path(path).expanduser()
+    if target.exists() and not target.is_file():  # a folder, or a device that a file in its place would end
+        raise StoreUnwritable(f"{target} is not a file.", remedy="Choose another place.")
     for _ in range(_ATTEMPTS):
         try:
             with _aside(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
@@ -142,6 +144,7 @@ def _write_vectors(archive: _Archive, vectors: IO[bytes], shape: tuple[int, int]
 @contextmanager
 def _aside(target: Path) -> Iterator[IO[bytes]]:
     """A file beside ``target`` that takes its place if the block ends well, and is gone if not."""
+    target = target.resolve()  # a link to a file stays one
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
