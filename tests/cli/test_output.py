@@ -148,3 +148,11 @@ def test_the_turns_of_a_chat_are_told_apart(ir: Ir, notes: Path, tmp_path: Path)
     places = {line.partition(":")[0] for line in ir("search", "chats", "tea").out.splitlines()}
     assert places == {"sess/a.jsonl#1", "sess/a.jsonl#2"}
     assert ir("discover", "chats", "tea again").out.startswith("sess/a.jsonl#2: ")
+
+
+def test_a_table_that_does_not_fit_the_screen_is_written_as_lines(dashes: Path, ir: Ir) -> None:
+    plain = ir("ls").out.splitlines()
+    code, screen = on_a_terminal("ls", env={"COLUMNS": "20"})
+    assert code == 0
+    assert [line.split() for line in screen.splitlines()] == [line.split() for line in plain]
+    assert on_a_terminal("ls", env={"COLUMNS": "72"})[1].count("\n") > 3

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Output"]
 
+#: Columns that have less room than this on average show letters below letters, or nothing.
+NARROW_COLUMN = 8
+
 
 class Output:
     """Where a command's result goes. ``pretty`` is true for a person at a terminal."""
@@ -52,8 +55,8 @@ class Output:
         self.line("\t".join(one_line(str(cell)) for cell in cells))
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> None:
-        """A table; in a pipe, a header and tab-separated rows."""
-        if not self.pretty:
+        """A table; in a pipe, and on a screen that is too narrow for one, a header and tab-separated rows."""
+        if not self.pretty or self.console.width < NARROW_COLUMN * len(columns):
             for row in (columns, *rows):
                 self.row(*row)
             return
