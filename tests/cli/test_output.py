@@ -150,6 +150,14 @@ def test_the_turns_of_a_chat_are_told_apart(ir: Ir, notes: Path, tmp_path: Path)
     assert ir("discover", "chats", "tea again").out.startswith("sess/a.jsonl#2: ")
 
 
+@pytest.mark.parametrize("command", [["search", "notes", "green tea"], ["discover", "notes", "green tea"]])
+def test_a_terminal_without_control_sequences_gets_none(ir: Ir, notes: Path, command: list[str]) -> None:
+    code, screen = on_a_terminal(*command, env={"TERM": "dumb"})
+    assert code == 0
+    assert screen.startswith("ir: indexing ")
+    assert "\x1b" not in screen
+
+
 def test_a_table_that_does_not_fit_the_screen_is_written_as_lines(dashes: Path, ir: Ir) -> None:
     plain = ir("ls").out.splitlines()
     code, screen = on_a_terminal("ls", env={"COLUMNS": "20"})

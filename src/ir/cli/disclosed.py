@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ir.cli.places import link_to, place_of
+from ir.cli.streams import dim
 from ir.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -41,9 +42,8 @@ def show(response: DiscoverResponse, output: Output) -> None:
         else:
             _print_plain(shown, several=several)
     for line in _verdict(response):
-        dim = output.pretty and sys.stderr.isatty()
         said = visible(f"ir: {line}")
-        print(f"\x1b[2m{said}\x1b[0m" if dim else said, file=sys.stderr)
+        print(dim(said) if output.pretty else said, file=sys.stderr)
 
 
 def _place(shown: Disclosure, *, several: bool) -> str:

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from ir.cli.streams import dim
 from ir.cli.visible import visible
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Reporter:
         if self._bars is not None:
             self._bars.console.print(f"ir: {sentence}", markup=False, highlight=False, style="dim")
         else:
-            print(f"\x1b[2mir: {sentence}\x1b[0m" if self._pretty else f"ir: {sentence}", file=sys.stderr, flush=True)
+            print(dim(f"ir: {sentence}"), file=sys.stderr, flush=True)
 
     def progress(self, step: Any) -> None:
         """Show how far a stage is; ``step`` has ``stage``, ``done`` and ``total``."""

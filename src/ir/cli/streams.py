@@ -10,7 +10,7 @@ from typing import Any
 
 from ir.cli.visible import visible
 
-__all__ = ["is_writable", "json_text", "prepare", "say", "settled"]
+__all__ = ["dim", "is_writable", "json_text", "prepare", "say", "settled"]
 
 
 def prepare() -> bool:
@@ -24,6 +24,12 @@ def prepare() -> bool:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     return True
+
+
+def dim(text: str) -> str:
+    """The text as a remark, if stderr is a terminal that can show it so."""
+    tones = sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    return f"\x1b[2m{text}\x1b[0m" if tones else text
 
 
 def say(message: str, remedy: str = "", *, begin: str = "") -> None:
