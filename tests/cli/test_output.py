@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -148,6 +149,13 @@ def test_the_turns_of_a_chat_are_told_apart(ir: Ir, notes: Path, tmp_path: Path)
     places = {line.partition(":")[0] for line in ir("search", "chats", "tea").out.splitlines()}
     assert places == {"sess/a.jsonl#1", "sess/a.jsonl#2"}
     assert ir("discover", "chats", "tea again").out.startswith("sess/a.jsonl#2: ")
+
+
+@pytest.mark.parametrize("command", [["ls"], ["search", "notes", "green tea"], ["search", "--help"]])
+def test_a_terminal_that_does_not_know_its_width_is_not_left_blank(dashes: Path, command: list[str]) -> None:
+    _, unknown = on_a_terminal(*command, env={"COLUMNS": "0"})
+    _, usual = on_a_terminal(*command, env={"COLUMNS": "80"})
+    assert re.sub(r"id=\d+", "", unknown) == re.sub(r"id=\d+", "", usual)
 
 
 @pytest.mark.parametrize("command", [["search", "notes", "green tea"], ["discover", "notes", "green tea"]])

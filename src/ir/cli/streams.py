@@ -23,6 +23,8 @@ def prepare() -> bool:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if os.environ.get("COLUMNS") == "0":  # some terminals say so if they do not know; Rich would print nothing
+        del os.environ["COLUMNS"]
     return True
 
 
