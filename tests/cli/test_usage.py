@@ -102,6 +102,20 @@ def test_an_embedder_that_is_registered_anew_is_used_and_named(ir: Ir, notes: Pa
     assert ir("build", "kit").code == 0, "what a build was told on purpose holds from then on"
 
 
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ([], "ir register kit PATH"),
+        (["--kind", "jsonl"], "ir register kit PATH --kind jsonl"),
+        (["--kind", "records"], "ir register kit --kind records -p fetcher=…"),
+    ],
+)
+def test_a_registration_without_its_path_says_how_to_write_it(ir: Ir, options: list[str], command: str) -> None:
+    done = ir("register", "kit", *options)
+    assert done.code == 2
+    assert f"    Write: {command}\n" in done.err
+
+
 def test_a_corpus_that_nobody_registered_names_the_command_as_it_is(ir: Ir, notes: Path) -> None:
     build(CorpusSource.from_mapping({"a": "tea"}, name="mine", embedder="light"))
     done = ir("build", "mine")

@@ -49,11 +49,28 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
             raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
         parameter = PATH_PARAMETERS[choice("kind made from a path", request.kind, PATH_PARAMETERS)]
         params[parameter] = [str(folder)] if parameter == "roots" else str(folder)
+    _check_required(request, params)
     if request.kind == "files" and "pattern" not in params:
         params.setdefault("all_text", True)  # what `ir search PATH` takes
     replaced = request.name in registered()
     entry = enter(request.name, request.kind, embedder=request.embedder or "default", store=request.store, **params)
     return RegisterResponse(request.name, entry, replaced)
+
+
+def _check_required(request: RegisterRequest, params: Mapping[str, Any]) -> None:
+    """What the kind cannot do without, asked for as a command takes it."""
+    from ir.registry import KINDS
+
+    required = KINDS[choice("kind of corpus", request.kind, KINDS)].required
+    if not required or required in params:
+        return
+    by_path = required == PATH_PARAMETERS.get(request.kind)
+    kind = "" if request.kind == "files" else f" --kind {request.kind}"
+    raise InvalidInput(
+        f"A corpus of kind {request.kind!r} needs {'a path' if by_path else repr(required)}.",
+        remedy=f"Write: ir register {request.name}{' PATH' if by_path else ''}{kind}"
+        + ("" if by_path else f" -p {required}=…"),
+    )
 
 
 @dataclass(frozen=True)
