@@ -73,7 +73,9 @@ def test_neighbours_in_both_directions(ir: Ir, linked: str) -> None:
     assert done.out.splitlines()[1:] == ["from\tREF\tapp", 'from\tREF\todd "one"\\']
     out = ir("graph", linked, "neighbours", "app", "--type", "REF", "--json").json["edges"]
     assert [(edge["type"], edge["target"]) for edge in out] == [("REF", "lib"), ("REF", "toolkit")]
-    assert ir("graph", linked, "neighbours", "alone").code == 1
+    alone = ir("graph", linked, "neighbours", "alone")
+    assert alone.code == 1
+    assert "'alone' has no such links; ir build --links makes them" in alone.err
 
 
 def test_exports_as_dot_and_json(ir: Ir, linked: str, tmp_path: Path) -> None:

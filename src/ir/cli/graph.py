@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+_MAKES_LINKS = "ir build --links makes them of the fields deps and parent"
+
 
 def register(app: typer.Typer) -> None:
     app.command("graph", cls=Command, rich_help_panel=KEEPING)(graph)
@@ -58,7 +60,7 @@ def show_neighbours(response: GraphResponse, output: Output) -> None:
     if rows:
         output.table(("direction", "type", "artifact"), rows)
     else:
-        print(f"ir: {response.id!r} has no such links", file=sys.stderr)
+        print(f"ir: {response.id!r} has no such links; {_MAKES_LINKS}", file=sys.stderr)
 
 
 def show_dot(response: GraphResponse, output: Output) -> None:
@@ -79,8 +81,7 @@ def _written(response: GraphResponse, output: Output) -> bool:
     from ir.cli.output import count
 
     if not response.edges:
-        said = f"ir: {response.corpus!r} has no links; ir build --links makes them of the fields deps and parent"
-        print(said, file=sys.stderr)
+        print(f"ir: {response.corpus!r} has no links; {_MAKES_LINKS}", file=sys.stderr)
     if response.file:
         output.line(f"{response.file}: {count(response.nodes, 'artifact')}, {count(len(response.edges), 'link')}")
     return bool(response.file)
