@@ -65,8 +65,26 @@ def test_a_full_disk_is_said_in_one_line(dashes: Path, arguments: list[str], unb
     done = in_a_shell("> /dev/full", "search", *arguments, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 3
     assert b"Traceback" not in done.stderr
-    if not unbuffered:
-        assert done.stderr.startswith(b"ir: The output cannot be written: No space left on device.")
+    said = b"ir: The output cannot be written: No space left on device.\n    Write it where there is space.\n"
+    assert done.stderr == said or (arguments[0] == "none" and unbuffered and b"named 'none'" in done.stderr)
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_where_to_look(ir: Ir, notes: Path) -> None:
+    (notes / "file").write_text("")
+    done = in_a_shell("", "build", "notes", IR_DATA_DIR=str(notes / "file" / "data"))
+    assert done.returncode == 3
+    assert b"file/data/corpora/notes-" in done.stderr
+    assert done.stderr.endswith(b": something above it is a file.\n    Point IR_DATA_DIR to a folder of yours.\n")
+
+
+def test_what_the_system_says_comes_with_where_to_look(ir: Ir, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise TimeoutError(110, "Connection timed out", "/mnt/share/ir")
+
+    monkeypatch.setattr("ir.app.corpora.built_corpora", fail)
+    done = ir("ls")
+    assert done.code == 3
+    assert done.err == "ir: Connection timed out: /mnt/share/ir.\n    ir doctor checks the folders that ir uses.\n"
 
 
 def test_closed_streams(dashes: Path) -> None:

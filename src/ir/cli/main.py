@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 import typer
 
-from ir.cli.streams import is_writable, json_text, prepare, say, settled
+from ir.cli.streams import is_writable, json_text, prepare, say, settled, unwritable
 from ir.errors import IrError
 
 __all__ = ["COMMANDS", "make_app", "run"]
@@ -171,9 +172,19 @@ def _describe(error: Exception) -> tuple[dict[str, str], int]:
             "remedy": "Go to one that does: cd ~",
         }, EXIT_ENVIRONMENT
     if isinstance(error, OSError):
-        return {"type": type(error).__name__, "message": str(error), "remedy": ""}, EXIT_ENVIRONMENT
+        return _describe_system(error), EXIT_ENVIRONMENT
     message = f"Unexpected {type(error).__name__}: {error}"
     return {"type": "Unexpected", "message": message, "remedy": "IR_DEBUG=1 shows where."}, EXIT_ENVIRONMENT
+
+
+def _describe_system(error: OSError) -> dict[str, str]:
+    reason = error.strerror or str(error)
+    if error.filename is None and error.errno == errno.ENOSPC:  # printed without a buffer, as PYTHONUNBUFFERED asks
+        message, remedy = unwritable(error)
+    else:
+        message = f"{reason}: {error.filename}." if error.filename else f"{reason}."
+        remedy = "ir doctor checks the folders that ir uses."
+    return {"type": type(error).__name__, "message": message, "remedy": remedy}
 
 
 def _nowhere() -> bool:

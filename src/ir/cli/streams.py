@@ -10,7 +10,7 @@ from typing import Any
 
 from ir.cli.visible import visible
 
-__all__ = ["dim", "is_writable", "json_text", "prepare", "say", "settled"]
+__all__ = ["dim", "is_writable", "json_text", "prepare", "say", "settled", "unwritable"]
 
 
 def prepare() -> bool:
@@ -59,6 +59,11 @@ def is_writable() -> bool:
     return True
 
 
+def unwritable(error: OSError) -> tuple[str, str]:
+    """What to say of output that is lost, and what to do then."""
+    return f"The output cannot be written: {error.strerror or error}.", "Write it where there is space."
+
+
 def settled(code: int) -> int:
     """The exit code, once all is written. What cannot be written is said here, before Python says it in its way."""
     try:
@@ -67,7 +72,7 @@ def settled(code: int) -> int:
         _mute(sys.stdout)
         code = 0
     except OSError as error:
-        say(f"The output cannot be written: {error.strerror or error}.", "Write it where there is space.")
+        say(*unwritable(error))
         _mute(sys.stdout)
         code = 3
     try:

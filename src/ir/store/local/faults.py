@@ -75,6 +75,8 @@ class translated:  # noqa: N801
 def _of_system(error: OSError, path: Path) -> IrError | None:
     if error.errno in FULL:
         return _full(path)
+    if error.errno == errno.ENOTDIR:
+        return _no_folder(path)
     return _read_only(path) if error.errno in _FORBIDDEN else None
 
 
@@ -117,4 +119,11 @@ def _read_only(path: Path) -> StoreUnwritable:
     return StoreUnwritable(
         f"The corpus at {path} cannot be written: the folder is read-only or not yours.",
         remedy="Change its permissions, or point IR_DATA_DIR to a folder of yours.",
+    )
+
+
+def _no_folder(path: Path) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"There cannot be a corpus at {path}: something above it is a file.",
+        remedy="Point IR_DATA_DIR to a folder of yours.",
     )
