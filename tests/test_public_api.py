@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from importlib import import_module
+from operator import attrgetter
+from typing import Any
 
 import pytest
 
@@ -27,10 +30,31 @@ MODULES = (
 )
 
 
+#: What a caller who says nothing gets, where that decides about an answer.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "build": {"store": None, "embedder": None, "full": True, "batch_size": 256, "edge_extractor": None},
+    "collapsed_tree_policy": {"leaf_kinds": ("chunk", "readme_chunk"), "seed_k": 10},
+    "disclose": {"level": "body", "loader": None, "store": None, "expand": None, "corpus": None},
+    "discover": {"k": 10, "mode": "hybrid", "strategy": "conservative", "disclose_level": "metadata", "max_k": 3}
+    | {"rel": 0.9, "gap_ratio": 0.5, "min_score": None, "merge": "rrf", "merge_weights": None, "merge_rrf_k": None},
+    "fuse_hits": {"rrf_k": 60, "weights": None, "identity": None, "k": None},
+    "retrieve.search": {"k": 10, "filter": None, "surfaces": None, "per_artifact": True, "mode": "dense", "rrf_k": 60}
+    | {"alpha": 0.5, "bm25_sat_k": None, "fetch_k": None, "rerank": None, "bm25": None, "formulate": None},
+    "select": {"strategy": "conservative", "max_k": 3, "rel": 0.9, "gap_ratio": 0.5, "min_score": None},
+    "traverse": {"max_depth": 2, "node_budget": 64, "k": 10},
+}
+
+
 def python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_those_that_are_promised(name: str) -> None:
+    parameters = inspect.signature(attrgetter(name)(ir)).parameters
+    assert {key: parameters[key].default for key in DEFAULTS[name]} == DEFAULTS[name]
 
 
 def test_all_is_exactly_the_public_names() -> None:

@@ -9,7 +9,7 @@ from ir.base import Hits, Record, SearchHit
 from ir.errors import InvalidInput
 from ir.select.disclosure import DisclosureRule
 from ir.select.federation import Merge, discover_federated
-from ir.select.gating import DiscoveryResult, Request, check_floor, floors_by_name, gate_source, opened
+from ir.select.gating import DFLT_MODE, DiscoveryResult, Request, check_floor, floors_by_name, gate_source, opened
 from ir.select.magnitude import measure
 from ir.select.selection import Selection, SelectionRule, apply_rule
 from ir.select.selectors import DFLT_GAP_RATIO, DFLT_MAX_K, DFLT_REL_THRESHOLD
@@ -24,7 +24,7 @@ def discover(
     query: str,
     *,
     k: int = DFLT_FETCH_K,
-    mode: str | None = None,
+    mode: str | None = DFLT_MODE,
     strategy: str | Callable[[Sequence[SearchHit]], list[SearchHit]] = "conservative",
     disclose_level: str = "metadata",
     filter: Mapping[str, Any] | None = None,
@@ -47,7 +47,7 @@ def discover(
     by that source's own floor, and merged: by rank (``"rrf"``), by raw score (``"score"``, only where all share an
     embedder) or by a callable ``{name: hits} -> hits``.
 
-    Without a ``mode`` one corpus is searched as it was tuned, if it was; otherwise it is ``"hybrid"``.
+    A ``mode`` that is not given is ``"hybrid"``, but one corpus that was tuned is searched as it was tuned.
 
     ``min_score`` is a floor on the strength of the best hit, or ``"auto"`` for the floor that was calibrated for this
     way to search; that one is read on the raw channel score, whatever the ranking was fused from, and means *off

@@ -20,6 +20,7 @@ from ir.select.signals import describe
 
 __all__ = [
     "AUTO",
+    "DFLT_MODE",
     "DiscoveryResult",
     "Floor",
     "Gated",
@@ -34,7 +35,13 @@ __all__ = [
 AUTO = "auto"
 
 Floor = float | str | None
-_DFLT_MODE = "hybrid"
+
+
+class UnsaidMode(str):
+    """A mode that nobody chose: the same word, and yet a corpus that was tuned may bring another."""
+
+
+DFLT_MODE = UnsaidMode("hybrid")
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class Request:
-    """What to discover and how, checked before anything is searched. A mode of ``None`` is to be ``settled`` first."""
+    """What to discover and how, checked before anything is searched. A mode that nobody chose is to be ``settled``."""
 
     query: str
     search_kw: Mapping[str, Any]
@@ -99,10 +106,10 @@ class Request:
 
         Several corpora are merged, so that none of them has a mode of its own.
         """
-        if self.search_kw["mode"] is not None:
+        if not isinstance(self.search_kw["mode"], UnsaidMode | None):
             return self
         tuned = {} if corpus is None else self._tuned(corpus)
-        return replace(self, search_kw={**self.search_kw, "mode": tuned.get("mode", _DFLT_MODE)})
+        return replace(self, search_kw={**self.search_kw, "mode": tuned.get("mode", str(DFLT_MODE))})
 
     def search(self, corpus: Any, **overrides: Any) -> Hits:
         from ir.retrieve import search
