@@ -118,6 +118,14 @@ def test_a_failing_model_leaves_the_artifact_without_a_synopsis(caplog: pytest.L
     assert "No synopsis of 'a' (RuntimeError: model down)" in caplog.text
 
 
+def test_a_failing_synthesizer_of_ones_own_does_too(caplog: pytest.LogCaptureFixture) -> None:
+    def synthesize(artifact: ir.Artifact) -> str:
+        raise ConnectionError("no answer")
+
+    assert kinds(with_synopsis(ir.WholeText(), synthesize=synthesize)) == [("document", "some text")]
+    assert "No synopsis of 'a' (ConnectionError: no answer)" in caplog.text
+
+
 def test_without_a_model_the_inner_surfaces_remain(caplog: pytest.LogCaptureFixture) -> None:
     assert kinds(with_synopsis(ir.WholeText())) == [("document", "some text")]
     assert "No language model is configured" in caplog.text

@@ -63,9 +63,7 @@ class _LlmSynthesizer:
         try:
             reply = self._ask(text)
         except Exception as error:
-            # A missing synopsis costs some recall; a failed build would cost the whole index.
-            _log.warning("No synopsis of %r (%s: %s).", artifact.id, type(error).__name__, error)
-            return ""
+            return _none(artifact, error)
         return reply.strip() if isinstance(reply, str) else ""
 
     def reading(self, text_key: str | None) -> _LlmSynthesizer:
@@ -85,9 +83,9 @@ def with_synopsis(
 ) -> IndexingStrategy:
     """``strategy`` with one more surface, a synopsis, before its own.
 
-    ``synthesize(artifact)`` writes it, by default a language model; an empty answer adds nothing. ``when(artifact)``
-    says which artifacts get one, by default all. Changing the synthesizer's id (``synthesizer_id``, else its own, else
-    its name) makes the index stale, so give one to an unnamed function.
+    ``synthesize(artifact)`` writes it, by default a language model; an empty answer, or a failure, adds nothing.
+    ``when(artifact)`` says which artifacts get one, by default all. Changing the synthesizer's id (``synthesizer_id``,
+    else its own, else its name) makes the index stale, so give one to an unnamed function.
 
     >>> from ir.strategy import Chunked
     >>> strategy = with_synopsis(Chunked(), synthesize=lambda artifact: "a summary", synthesizer_id="v1")
@@ -126,10 +124,19 @@ class _WithSynopsis(Wrapped):
     def added(self, artifact: Artifact, plan: IndexPlan) -> Iterable[Surface]:
         if self._when is not None and not self._when(artifact):
             return []
-        text = self._synthesize(artifact)
+        try:
+            text = self._synthesize(artifact)
+        except Exception as error:
+            text = _none(artifact, error)
         if not isinstance(text, str) or not text.strip():
             return []
         return [Surface(artifact.id, self.synopsis_kind, text.strip())]
+
+
+def _none(artifact: Artifact, error: Exception) -> str:
+    """No synopsis: one that is missing costs some recall, a failure would cost the artifact its place in the index."""
+    _log.warning("No synopsis of %r (%s: %s).", artifact.id, type(error).__name__, error)
+    return ""
 
 
 def _asking(prompt: str, settings: dict[str, Any]) -> Callable[[str], str]:
