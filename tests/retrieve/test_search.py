@@ -277,6 +277,9 @@ def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:
     hits = search(corpus_of(ROWS), "?!", mode="lexical")
     assert hits == []
     assert hits.meta["notes"] == ["The query has no words that the lexical index keeps."]
+    hits = search(corpus_of(ROWS), "0 0", mode="dense")
+    assert hits == []
+    assert hits.meta["notes"] == ["The embedder makes nothing of the query."]
 
 
 def test_another_embedder_is_refused_by_id_and_by_size(corpus_of: Make) -> None:

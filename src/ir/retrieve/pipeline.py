@@ -8,6 +8,8 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput
@@ -194,6 +196,8 @@ class _Session:
         self.meta["reranked"] = self.options.rerank is not None and "reranker" not in self.meta["degraded"]
         if self.options.mode != "dense" and not any(ranked.question.terms for ranked in runs):
             self.meta["notes"].append("The query has no words that the lexical index keeps.")
+        if self.options.mode == "dense" and not any(ranked.picks or np.any(ranked.question.vector) for ranked in runs):
+            self.meta["notes"].append("The embedder makes nothing of the query.")
 
 
 def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
