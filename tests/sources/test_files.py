@@ -63,6 +63,17 @@ def everything(root: Path, **options: object) -> FileScope:
     return FileScope(root, pattern=None, **options)  # type: ignore[arg-type]
 
 
+def test_corpora_kept_below_the_folder_are_not_part_of_it(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree({"a.md": "A", "kept/corpora/notes/writer.lock": "process 1", "kept/own.md": "B", "corpora/c.md": "C"})
+    (root.parent / "link").symlink_to(root)
+    for way in (root, root.parent / "link"):
+        monkeypatch.setenv("IR_DATA_DIR", str(way / "kept"))
+        assert list(everything(root)) == ["a.md", "corpora/c.md", "kept/own.md"]
+    monkeypatch.setenv("IR_DATA_DIR", str(root))
+    assert "corpora/c.md" not in list(everything(root))
+    assert list(everything(root / "corpora")) == ["c.md"]
+
+
 def test_markdown_is_the_default_and_ids_are_relative_posix_paths(tree: Tree) -> None:
     root = tree({"b.md": "B", "sub/dir/a.md": "A", "c.txt": "C"})
     source = CorpusSource.from_files(root)

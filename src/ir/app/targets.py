@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.base import storage_key
-from ir.config import corpus_dir, data_dir, safe_name
+from ir.config import corpora_dir, corpus_dir, safe_name
 from ir.errors import CorpusNotBuilt, InvalidInput, IrError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def built_corpora() -> list[str]:
     registration. A corpus that cannot be read is among them, one whose first build came to no end is not."""
     from ir.registry import registered
 
-    folder = data_dir() / "corpora"
+    folder = corpora_dir()
     if not folder.is_dir():
         return []
     names = {safe_name(name): name for name in registered()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ir.config.paths import (
     cache_dir,
     config_dir,
+    corpora_dir,
     corpus_dir,
     data_dir,
     embeddings_cache_dir,
@@ -19,6 +20,7 @@ __all__ = [
     "Settings",
     "cache_dir",
     "config_dir",
+    "corpora_dir",
     "corpus_dir",
     "data_dir",
     "embeddings_cache_dir",

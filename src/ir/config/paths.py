@@ -9,6 +9,7 @@ from pathlib import Path
 __all__ = [
     "cache_dir",
     "config_dir",
+    "corpora_dir",
     "corpus_dir",
     "data_dir",
     "embeddings_cache_dir",
@@ -66,9 +67,14 @@ def safe_name(name: str) -> str:
     return f"{safe[:100]}-{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
 
 
+def corpora_dir() -> Path:
+    """The folder of all corpora that are kept on this machine."""
+    return data_dir() / "corpora"
+
+
 def corpus_dir(name: str) -> Path:
     """The folder of a named corpus."""
-    return data_dir() / "corpora" / safe_name(name)
+    return corpora_dir() / safe_name(name)
 
 
 def registry_path() -> Path:

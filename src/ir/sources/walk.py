@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ir.config.paths import corpora_dir
 from ir.errors import SourceError
 from ir.sources.ignore import IgnoreRules
 from ir.sources.skipped import Skip
@@ -43,9 +44,12 @@ def walk(root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip:
     folder is walked under its own name.
     """
     real_root = os.path.realpath(root)
+    corpora = os.path.realpath(corpora_dir()).removeprefix(f"{real_root}/") + "/"
     pending: list[tuple[str, str, IgnoreRules]] = [(os.fspath(root), "", IgnoreRules.above_root(Path(real_root)))]
     while pending:
         folder, prefix, rules = pending.pop()
+        if prefix == corpora:  # an index that took itself in would change with every build
+            continue
         entries = _entries(folder, prefix, skip)
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
