@@ -273,6 +273,23 @@ def test_an_empty_corpus_has_no_hits_and_a_note(corpus_of: Make) -> None:
     assert hits.meta["notes"] == ["The corpus 'plane' is empty; look at what its source holds, and build again."]
 
 
+def test_a_corpus_that_is_empty_because_nothing_could_be_taken_in_says_why() -> None:
+    class Wrong:
+        def decompose(self, artifact: Any) -> ir.IndexPlan:
+            return ir.IndexPlan()
+
+    rows = {"a": "some text", "b": "more"}
+    source = ir.CorpusSource.from_mapping(rows, name="own", strategy=Wrong(), embedder="light")  # type: ignore[arg-type]
+    (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
+    assert note.startswith(
+        "The corpus 'own' is empty: 2 items could not be taken in, 'a' because the strategy failed: "
+    )
+    numbers: Any = {1: "some text"}
+    source = ir.CorpusSource.from_mapping(numbers, name="own", embedder="light")
+    (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
+    assert note.endswith("1 item could not be taken in, '1' because an id must be a text that is not blank, not 1.")
+
+
 def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:
     hits = search(corpus_of(ROWS), "?!", mode="lexical")
     assert hits == []

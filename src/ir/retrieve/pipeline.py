@@ -94,9 +94,7 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     with corpus.store.snapshot() as snapshot:
         meta = _meta(snapshot, options)
         if not len(snapshot):
-            meta["notes"].append(
-                f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
-            )
+            meta["notes"].append(_why_empty(corpus))
             return Hits((), meta)
         _check_surfaces(snapshot, options)
         hits = _Session(corpus, snapshot, options, meta).hits(query)
@@ -210,6 +208,17 @@ def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
         "notes": [],
         "timings": {},
     }
+
+
+def _why_empty(corpus: Any) -> str:
+    """What to know of a corpus without records; what was wrong is known in the process that built it."""
+    report = getattr(corpus, "report", None)
+    problems = [*report.failed, *report.skipped] if report is not None else []
+    if not problems:
+        return f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
+    items = "1 item" if len(problems) == 1 else f"{len(problems):,} items"
+    (name, reason), *_ = problems
+    return f"The corpus {corpus.name!r} is empty: {items} could not be taken in, {name!r} because {reason.rstrip('.')}."
 
 
 def _check_surfaces(snapshot: Snapshot, options: SearchOptions) -> None:
