@@ -431,3 +431,21 @@ def test_progress_ends_at_its_total(store: CorpusStore, source_of: SourceOf) -> 
     build(source_of(NOTES), store=store, progress=seen.append)
     assert [step for step in seen if step.stage == "scan"][-1] == Progress("scan", 3, 3)
     assert [step for step in seen if step.stage == "embed"][-1] == Progress("embed", 3, 3)
+
+
+@pytest.mark.parametrize("thing", [None, {"a": "some text"}, "notes", ["some text"]])
+def test_what_is_no_source_is_refused_in_words(thing: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"built of a source, not of .*CorpusSource\.from_mapping"):
+        build(thing)
+
+
+@pytest.mark.parametrize("texts", [["some text"], ("some text",), {"some text"}, "some text"])
+def test_texts_without_ids_are_no_scope(texts: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"mapping from ids to items, not of a .* enumerate"):
+        CorpusSource.from_mapping(texts, name="own")
+
+
+@pytest.mark.parametrize("strategy", [WholeText, "Chunked", object()])
+def test_what_cannot_take_an_item_apart_is_no_strategy(strategy: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"is no strategy\. Give an object with a decompose method"):
+        CorpusSource.from_mapping({"a": "some text"}, name="own", strategy=strategy)

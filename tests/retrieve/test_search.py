@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import ir
 from ir.errors import EmbedderMismatch, InvalidInput, RerankError
 from ir.retrieve import search
+from ir.store import LocalStore
 
 Make = Callable[[Any], ir.Corpus]
 
@@ -282,12 +284,24 @@ def test_a_corpus_that_is_empty_because_nothing_could_be_taken_in_says_why() -> 
     source = ir.CorpusSource.from_mapping(rows, name="own", strategy=Wrong(), embedder="light")  # type: ignore[arg-type]
     (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
     assert note.startswith(
-        "The corpus 'own' is empty: 2 items could not be taken in, 'a' because the strategy failed: "
+        "The corpus 'own' is empty: 2 items could not be taken in, among them 'a': the strategy failed: "
     )
     numbers: Any = {1: "some text"}
     source = ir.CorpusSource.from_mapping(numbers, name="own", embedder="light")
     (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
-    assert note.endswith("1 item could not be taken in, '1' because an id must be a text that is not blank, not 1.")
+    assert note.endswith("1 item could not be taken in, among them '1': an id must be a text that is not blank, not 1.")
+
+
+@pytest.mark.parametrize("thing", [None, 5, {"a": "text"}, ir.CorpusStore.memory()])
+def test_what_is_no_corpus_is_refused_in_words(thing: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"is no corpus\. Give one that ir\.build or ir\.open_corpus"):
+        search(thing, "text")
+
+
+def test_a_corpus_is_searched_by_the_path_of_its_folder_too(tmp_path: Path) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "some text"}, name="own", embedder="light")
+    ir.build(source, store=LocalStore(tmp_path / "own")).store.close()
+    assert [hit.artifact_id for hit in search(tmp_path / "own", "text")] == ["a"]
 
 
 def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:

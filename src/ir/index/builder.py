@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ir.base import IndexPlan, Row, ledger_key
+from ir.errors import InvalidInput
 from ir.index.corpus import Corpus
 from ir.index.decompose import plan_of, rows_of
 from ir.index.garbage import rarely_collected
@@ -52,6 +53,11 @@ def build(
     ['a', 'b']
     """
     batch_size = count("batch_size", batch_size)
+    if not hasattr(source, "scope"):
+        raise InvalidInput(
+            f"A corpus is built of a source, not of {type(source).__name__!r}.",
+            remedy="Make one, for instance: ir.CorpusSource.from_mapping({'a': 'some text'}, name='notes')",
+        )
     if store is None:
         from ir.store import CorpusStore
 

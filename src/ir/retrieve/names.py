@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -9,10 +10,10 @@ __all__ = ["opened"]
 
 
 def opened(corpus_or_name: Any) -> Any:
-    """A corpus as it is; the name of one opened.
+    """A corpus as it is; the name, or the path of the folder, of one opened.
 
     Opening is the index's business. It searches through this room, so it is looked up here rather than imported.
     """
-    if isinstance(corpus_or_name, str):
+    if isinstance(corpus_or_name, str | os.PathLike):
         return import_module("ir.index").open_corpus(corpus_or_name)
     return corpus_or_name

@@ -91,6 +91,10 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("The query is empty; ask for something.")
     corpus = opened(corpus)
+    if not hasattr(corpus, "store"):
+        raise InvalidInput(
+            f"{corpus!r} is no corpus.", remedy="Give one that ir.build or ir.open_corpus returned, or its name."
+        )
     with corpus.store.snapshot() as snapshot:
         meta = _meta(snapshot, options)
         if not len(snapshot):
@@ -217,8 +221,8 @@ def _why_empty(corpus: Any) -> str:
     if not problems:
         return f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
     items = "1 item" if len(problems) == 1 else f"{len(problems):,} items"
-    (name, reason), *_ = problems
-    return f"The corpus {corpus.name!r} is empty: {items} could not be taken in, {name!r} because {reason.rstrip('.')}."
+    first = f"{problems[0].id!r}: {problems[0].reason.rstrip('.')}"
+    return f"The corpus {corpus.name!r} is empty: {items} could not be taken in, among them {first}."
 
 
 def _check_surfaces(snapshot: Snapshot, options: SearchOptions) -> None:

@@ -5,7 +5,7 @@ The one module here that knows strategies: it puts a scope and a strategy togeth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,16 @@ class CorpusSource:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidInput(f"A corpus needs a name, not {self.name!r}.")
+        if isinstance(self.scope, (Sequence, Set)):
+            raise InvalidInput(
+                f"A corpus is made of a mapping from ids to items, not of a {type(self.scope).__name__}.",
+                remedy="Give each item an id, for instance: {str(n): text for n, text in enumerate(texts)}",
+            )
+        strategy = self.indexing_strategy
+        if isinstance(strategy, type) or not hasattr(strategy, "decompose"):
+            raise InvalidInput(
+                f"{strategy!r} is no strategy.", remedy="Give an object with a decompose method, such as ir.Chunked()."
+            )
 
     def skipped(self) -> list[Skipped]:
         """What the scope could not use, and why; empty if it does not say."""
