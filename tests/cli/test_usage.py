@@ -103,6 +103,14 @@ def test_an_embedder_that_is_registered_anew_is_used_and_named(ir: Ir, notes: Pa
 
 
 @pytest.mark.parametrize(
+    "arguments", [["search", "notes", "tea", "-k"], ["search", "-k", "x", "tea"], ["search", "--zz"]]
+)
+def test_wrong_words_lead_to_the_help_of_their_command(ir: Ir, notes: Path, arguments: list[str]) -> None:
+    done = ir(*arguments)
+    assert (done.code, done.err.splitlines()[-1]) == (2, "    See: ir search --help")
+
+
+@pytest.mark.parametrize(
     ("options", "command"),
     [
         ([], "ir register kit PATH"),

@@ -116,7 +116,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("IR_DEBUG"):
             raise
         # What failed may be printing the result; an error printed in the same way would fail again.
-        code = _report(error, as_json="--json" in args and is_writable())
+        code = _report(error, args, as_json="--json" in args and is_writable())
     return settled(code)
 
 
@@ -147,8 +147,8 @@ def _call_quickly(app: typer.Typer, args: list[str]) -> int | None:
         return int(leave.exit_code)
 
 
-def _report(error: Exception, *, as_json: bool) -> int:
-    problem, code = _describe(error)
+def _report(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
+    problem, code = _describe(error, args)
     if as_json:
         with suppress(OSError):
             print(json_text({"error": problem}))
@@ -158,13 +158,12 @@ def _report(error: Exception, *, as_json: bool) -> int:
     return code
 
 
-def _describe(error: Exception) -> tuple[dict[str, str], int]:
+def _describe(error: Exception, args: Sequence[str]) -> tuple[dict[str, str], int]:
     if isinstance(error, IrError):
         return error.to_dict(), error.exit_code
     if hasattr(error, "format_message"):  # what Typer raises for arguments that do not parse
-        ctx = getattr(error, "ctx", None)
-        path = ctx.command_path if ctx else "ir"
-        return {"type": "Usage", "message": error.format_message(), "remedy": f"See: {path} --help"}, EXIT_USAGE
+        command = " ".join(["ir", *(word for word in args[:1] if word in COMMANDS)])
+        return {"type": "Usage", "message": error.format_message(), "remedy": f"See: {command} --help"}, EXIT_USAGE
     if isinstance(error, FileNotFoundError) and error.filename is None and _nowhere():
         return {
             "type": "NoFolder",
