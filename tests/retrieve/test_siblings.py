@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import ir
+from ir.base import ledger_key
 from ir.retrieve import NoLedgerEntry, as_retriever, records_for_artifact
 
 Make = Callable[[Any], ir.Corpus]
@@ -35,6 +36,17 @@ def test_unknown_artifacts_and_stale_ledgers_are_told_apart(corpus_of: Make) -> 
     with pytest.raises(KeyError, match="is not stored") as caught:
         records_for_artifact(corpus, "pack")
     assert not isinstance(caught.value, NoLedgerEntry)
+
+
+def test_what_a_stale_ledger_advises_helps(store: ir.CorpusStore) -> None:
+    source = ir.CorpusSource.from_mapping({"a": "some text", "b": "more"}, name="own", embedder="light")
+    corpus = ir.build(source, store=store)
+    store.delete_record(records_for_artifact(corpus, "a")[0].id)
+    with pytest.raises(KeyError, match="Remove the entry with delete_ledger_entry") as caught:
+        records_for_artifact(ir.build(source, store=store), "a")
+    assert ledger_key("a") in str(caught.value)
+    store.delete_ledger_entry(ledger_key("a"))
+    assert [record.text for record in records_for_artifact(ir.build(source, store=store), "a")] == ["some text"]
 
 
 def test_a_retriever_binds_defaults_that_a_call_may_override(corpus_of: Make) -> None:

@@ -24,7 +24,8 @@ def records_for_artifact(store_or_corpus: Any, artifact_id: str, *, surface_kind
     record that is gone.
     """
     store = store_of(store_or_corpus)
-    entry = store.get_ledger_entry(ledger_key(artifact_id))
+    key = ledger_key(artifact_id)
+    entry = store.get_ledger_entry(key)
     if entry is None:
         raise NoLedgerEntry(
             f"The corpus has no entry for the artifact {artifact_id!r}.",
@@ -37,7 +38,7 @@ def records_for_artifact(store_or_corpus: Any, artifact_id: str, *, surface_kind
         except KeyError as error:
             raise KeyError(
                 f"The ledger entry of {artifact_id!r} names the record {record_id!r}, which is not stored. "
-                "Build the corpus again to repair it."
+                f"Remove the entry with delete_ledger_entry({key!r}) and build the corpus again."
             ) from error
     records.sort(key=lambda record: record.surface_index)
     return [record for record in records if surface_kind is None or record.surface_kind == surface_kind]
