@@ -151,6 +151,22 @@ def test_a_surface_that_only_some_have_is_asked_of_those(make_corpus: MakeCorpus
         discover([kitchen, books], "tea", surfaces=["chapter"])
 
 
+def test_a_surface_that_only_some_have_is_weighed_in_those(make_corpus: MakeCorpus, kitchen: ir.Corpus) -> None:
+    books = make_corpus({"book": "tea " * 50}, "books", strategy=ir.Chunked(chunk_size=100, overlap=0))
+    empty = make_corpus({}, "empty")
+    plain, weighed = (
+        discover([kitchen, books, empty], "tea", merge="score", strategy="top_k", surface_weights=weights)
+        for weights in (None, {"chunk": 100.0})
+    )
+    assert plain.ids[0] == "brew"
+    assert weighed.ids[0] == "book"
+    assert "book" in discover([kitchen, books], "tea", surfaces=["chunk"], surface_weights={"document": 2}).ids
+    with pytest.raises(ValueError, match="Unknown surface 'chapter'; use one of 'chunk', 'document'"):
+        discover([kitchen, books], "tea", surface_weights={"chapter": 2})
+    with pytest.raises(ValueError, match="surface_weights must be a mapping"):
+        discover([kitchen, books], "tea", surface_weights=["chunk"])
+
+
 def test_passages_come_from_each_hits_own_corpus(kitchen: ir.Corpus, office: ir.Corpus) -> None:
     result = discover([kitchen, office], "tea server deploy water", rel=0.0, expand=ir.parent_policy())
     assert {source for source, _ in pairs(result)} == {"kitchen", "office"}

@@ -132,24 +132,29 @@ def _floors(min_score: Any, names: list[str]) -> dict[str, Floor]:
 
 
 def _gate_all(sources: Mapping[str, Any], request: Request, floors: Mapping[str, Floor]) -> dict[str, Gated]:
-    """Every source searched. A surface kind that only some sources have is asked of those."""
-    asked = request.search_kw.get("surfaces")
-    if asked is None:
+    """Every source searched. A surface kind that only some sources have is asked of those, and weighed there."""
+    asked, weights = (request.search_kw.get(name) for name in ("surfaces", "surface_weights"))
+    weights = weights if isinstance(weights, Mapping) else {}
+    if asked is None and not weights:
         return {name: gate_source(corpus, request, floors[name]) for name, corpus in sources.items()}
-    wanted = [asked] if isinstance(asked, str) else list(asked)
+    wanted = [asked] if isinstance(asked, str) else list(asked or ())
     kinds = {name: _kinds(corpus) for name, corpus in sources.items()}
     anywhere = frozenset[str]().union(*kinds.values())
     if anywhere:
-        for kind in wanted:
+        for kind in (*wanted, *weights):
             choice("surface", kind, sorted(anywhere))
     gated: dict[str, Gated] = {}
     for name, corpus in sources.items():
-        here = [kind for kind in wanted if kind in kinds[name]]
-        if here or not kinds[name] or not wanted:
-            gated[name] = gate_source(corpus, request, floors[name], surfaces=here or wanted)
-        else:
+        own = kinds[name]
+        here = [kind for kind in wanted if kind in own]
+        if wanted and own and not here:
             note = f"{name!r} has no surface {', '.join(map(repr, wanted))}."
             gated[name] = Gated(Hits((), {}), False, None, None, None, None, (note,))
+            continue
+        overrides: dict[str, Any] = {} if asked is None else {"surfaces": here or wanted}
+        if weights:
+            overrides["surface_weights"] = {kind: weight for kind, weight in weights.items() if kind in own} or None
+        gated[name] = gate_source(corpus, request, floors[name], **overrides)
     return gated
 
 
