@@ -125,7 +125,7 @@ def test_no_setting_of_a_project_names_a_server() -> None:
     """A new setting that says where text goes must not be forgotten here."""
     for key in KEYS:
         if key.type is str and key.choices is None and key.project and not key.servers:
-            assert key.name in ("language", "llm.model"), f"may a stranger set {key.name}?"
+            assert key.name == "llm.model", f"may a stranger set {key.name}?"
 
 
 def test_the_key_comes_from_the_named_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "DFLT_FUSION",
     "DFLT_RRF_K",
     "FUSIONS",
+    "LANGUAGES",
     "MODES",
     "CorpusDefault",
     "SearchOptions",
@@ -25,6 +26,11 @@ __all__ = [
 
 MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
+#: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
+LANGUAGES = (
+    *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"),
+    *("norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish", "none"),
+)
 DFLT_RRF_K = 60
 DFLT_FUSION = "blend"
 

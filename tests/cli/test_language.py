@@ -51,3 +51,13 @@ def test_the_setting_decides_before_the_texts_do(ir: Ir, lettres: Path, monkeypa
     built = ir("build", str(lettres), "--json")
     assert ir("info", built.json["corpus"], "--json").json["language"] == "none"
     assert ir("search", str(lettres), "rénovation", "--mode", "lexical").code == 1
+
+
+@pytest.mark.parametrize("language", ["klingon", "German", "de"])
+def test_a_language_that_is_not_known_is_no_setting(ir: Ir, notes: Path, language: str) -> None:
+    refused = ir("config", "set", "language", language)
+    assert refused.code == 2
+    assert "language must be one of 'auto', 'arabic'," in refused.err
+    assert ir("config", "set", "language", "german").code == 0
+    ir("build", "notes")
+    assert ir("info", "notes", "--json").json["language"] == "german"

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ir.options import choice
+from ir.options import LANGUAGES, choice
 
 __all__ = ["LANGUAGES", "WITH_STOP_WORDS", "Stems", "stemmer_for", "without_accents"]
 
@@ -36,10 +36,6 @@ _MORE_ENGLISH = """
 #: the stems that lose them. In others such signs make letters of their own, or the stemmer sees to it, as the German,
 #: Italian and Spanish ones do.
 _ACCENTS_LEFT_OUT = ("french", "portuguese")
-_STEMS_ONLY = ("arabic", "greek", "romanian", "tamil", "turkish")
-
-#: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
-LANGUAGES: tuple[str, ...] = (*sorted((*WITH_STOP_WORDS, *_STEMS_ONLY)), "none")
 
 #: Lower-cased words with spaces between them to their stems.
 Stemmer = Callable[[str], "list[str]"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ir.config.secrets import masked
 from ir.errors import InvalidInput
-from ir.options import DFLT_FUSION, FUSIONS, MODES
+from ir.options import DFLT_FUSION, FUSIONS, LANGUAGES, MODES
 
 __all__ = ["KEYS", "Key", "key_named"]
 
@@ -116,6 +116,7 @@ KEYS: tuple[Key, ...] = (
         str,
         "auto",
         "The language whose stop words and word stems a new corpus is indexed by; 'auto' tells it from the texts.",
+        choices=("auto", *LANGUAGES),
     ),
     Key("store", str, "local", "Where corpora are kept.", choices=("local",)),
     Key("refresh", bool, True, "Whether a search first brings a folder's corpus up to date, when that is cheap."),
