@@ -216,6 +216,16 @@ def test_doctor_lists_the_models_and_what_runs_them(ir: Ir, tmp_path: Path) -> N
     assert checks()["model minilm/own"]["detail"].startswith("0.")
 
 
+def test_doctor_looks_at_the_rest_if_the_settings_are_broken(ir: Ir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_K", "many")
+    done = ir("doctor", "--json")
+    assert done.code == 3
+    checks = {check["name"]: check for check in done.json["checks"]}
+    assert checks["settings"]["status"] == "broken"
+    assert "environment IR_K" in checks["settings"]["detail"]
+    assert checks["data folder"]["status"] == "ok"
+
+
 def test_doctor_finds_a_folder_that_cannot_be_used(ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("IR_CACHE_DIR", str(tmp_path / "file" / "cache"))

@@ -56,7 +56,9 @@ class DoctorResponse(Value):
 @operation("doctor", summary="Check the installation and every corpus", read_only=True)
 def doctor(request: DoctorRequest, ctx: Context) -> DoctorResponse:
     checks = tuple(
-        check for group in (_versions, _folders, _embedders, _extras, _registry, _corpora) for check in _safely(group)
+        check
+        for group in (_versions, _folders, _settings, _embedders, _extras, _registry, _corpora)
+        for check in _safely(group)
     )
     return DoctorResponse(checks, all(check.status != "broken" for check in checks))
 
@@ -98,6 +100,14 @@ def _folders() -> Iterator[Check]:
         else:
             remedy = f"Make it writable, or choose another with IR_{name.upper()}_DIR."
             yield Check(f"{name} folder", "broken", f"{folder} cannot be written", remedy)
+
+
+def _settings() -> Iterator[Check]:
+    """Nothing to say of those that can be read: ``ir config`` lists them."""
+    from ir.config import Settings
+
+    Settings.load()
+    yield from ()
 
 
 def _writable(folder: Path) -> bool:

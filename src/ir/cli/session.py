@@ -9,6 +9,7 @@ from ir.app.context import Context
 from ir.app.operation import Value
 from ir.cli.output import Output
 from ir.cli.progress import Reporter
+from ir.config import Settings
 
 __all__ = ["perform"]
 
@@ -22,11 +23,13 @@ def perform(
     show: Callable[[Response, Output], Any],
     *,
     as_json: bool,
+    settings: Settings | None = None,
 ) -> Response:
-    """Run an operation and print its response: as JSON, or by ``show``."""
+    """Run an operation and print its response: as JSON, or by ``show``. ``settings`` stand for the user's own."""
     output = Output(as_json=as_json)
     with Reporter() as reporter:
-        response = operation(request, Context(progress=reporter.progress, note=reporter.note))
+        context = Context(settings or Settings.load(), reporter.progress, reporter.note)
+        response = operation(request, context)
     if not output.json(response):
         show(response, output)
     return response

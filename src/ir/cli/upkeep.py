@@ -30,8 +30,10 @@ def doctor(as_json: Json = False) -> int:
     from ir.app.doctor import DoctorRequest
     from ir.app.doctor import doctor as operation
     from ir.cli.session import perform
+    from ir.config import Settings
 
-    response = perform(operation, DoctorRequest(), show_checks, as_json=as_json)
+    # The user's own may be what is broken; they are among what is checked.
+    response = perform(operation, DoctorRequest(), show_checks, as_json=as_json, settings=Settings.defaults())
     return 0 if response.healthy else 3
 
 

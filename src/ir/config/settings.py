@@ -43,6 +43,11 @@ class Settings(Mapping[str, Any]):
             effective[key.name] = found or Effective(key.name, key.default, "default")
         return cls(effective)
 
+    @classmethod
+    def defaults(cls) -> Settings:
+        """The settings of somebody who has set nothing."""
+        return cls({key.name: Effective(key.name, key.default, "default") for key in KEYS})
+
     def explain(self) -> list[Effective]:
         """``(key, value, origin)`` of every setting, in the order of the table."""
         return list(self._effective.values())
