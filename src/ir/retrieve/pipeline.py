@@ -90,11 +90,8 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     started = perf_counter()
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("The query is empty; ask for something.")
-    corpus = opened(corpus)
     if not hasattr(corpus, "store"):
-        raise InvalidInput(
-            f"{corpus!r} is no corpus.", remedy="Give one that ir.build or ir.open_corpus returned, or its name."
-        )
+        corpus = _named(corpus)
     with corpus.store.snapshot() as snapshot:
         meta = _meta(snapshot, options)
         if not len(snapshot):
@@ -104,6 +101,15 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
         hits = _Session(corpus, snapshot, options, meta).hits(query)
     meta["timings"]["total_ms"] = (perf_counter() - started) * 1e3
     return Hits(hits, meta)
+
+
+def _named(given: Any) -> Any:
+    corpus = opened(given)
+    if not hasattr(corpus, "store"):
+        raise InvalidInput(
+            f"{corpus!r} is no corpus.", remedy="Give one that ir.build or ir.open_corpus returned, or its name."
+        )
+    return corpus
 
 
 class _Session:
