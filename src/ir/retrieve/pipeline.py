@@ -13,6 +13,7 @@ import numpy as np
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput
+from ir.filters import parse_filter
 from ir.options import DFLT_ALPHA, DFLT_FUSION, DFLT_RRF_K, CorpusDefault, SearchOptions, choice
 from ir.protocols import Snapshot
 from ir.retrieve.channels import Question, as_queries, embed_query
@@ -55,7 +56,7 @@ def search(
     """
     options = _options(
         k=k,
-        filter=filter,
+        filter=parse_filter(filter),
         surfaces=surfaces,
         per_artifact=per_artifact,
         mode=mode,
@@ -77,7 +78,7 @@ def _options(**keywords: Any) -> SearchOptions:
     if not any(map(callable, keywords.values())):  # whatever it holds, a function should not be kept for being asked
         try:
             return _checked(**keywords)
-        except TypeError:  # a filter, which cannot be a key, or something that no option can be
+        except TypeError:  # a list or a mapping, which cannot be a key, or something that no option can be
             pass
     return SearchOptions.of(**keywords)
 
