@@ -88,14 +88,28 @@ def load(path: Path) -> Report:
 
 
 def write_docs(parts: Sequence[str], introduction: str) -> list[str]:
-    """Put the figures of the last full run of each part in ``docs/benchmarks.md``; the parts that are missing."""
-    paths = {part: RESULTS / f"{part}.json" for part in parts}
-    found = [load(path).markdown() for path in paths.values() if path.exists()]
-    missing = [part for part, path in paths.items() if not path.exists()]
+    """Put the figures of the last full run of each part in ``docs/benchmarks.md``; the parts that have none.
+
+    A part that was not run here keeps what stands there.
+    """
+    sections = _sections()
+    for part in parts:
+        path = RESULTS / f"{part}.json"
+        if path.exists():
+            sections[part] = load(path).markdown()
+    missing = [part for part in parts if part not in sections]
     rest = [f"Not measured yet: {', '.join(missing)}."] if missing else []
     DOCS.parent.mkdir(exist_ok=True)
-    DOCS.write_text("\n\n".join([introduction, *found, *rest]) + "\n", encoding="utf-8")
+    written = [sections[part] for part in parts if part in sections]
+    DOCS.write_text("\n\n".join([introduction, *written, *rest]) + "\n", encoding="utf-8")
     return missing
+
+
+def _sections() -> dict[str, str]:
+    """What the page says of each part."""
+    page = DOCS.read_text(encoding="utf-8") if DOCS.exists() else ""
+    found = [section.strip() for section in f"\n{page}".split("\n## ")[1:]]
+    return {section.partition("\n")[0]: f"## {section}" for section in found}
 
 
 def number(value: float) -> str:
