@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 home=${IR_DEMO_HOME:-build/demo}
 export IR_CONFIG_DIR="$home/config" IR_DATA_DIR="$home/data" IR_CACHE_DIR="$home/cache"
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold= plain=
+if [ -t 1 ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 run() {
     printf '\n$ ir'
     for word in "$@"; do

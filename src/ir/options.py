@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
@@ -49,6 +48,8 @@ def choice(what: str, value: object, allowed: Iterable[str]) -> str:
     names = tuple(allowed)
     if isinstance(value, str) and value in names:
         return value
+    from difflib import get_close_matches  # for those who err
+
     near = get_close_matches(str(value), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise InvalidInput(f"Unknown {what} {value!r}; use one of {', '.join(map(repr, names))}.{hint}")

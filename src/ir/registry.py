@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -181,6 +180,8 @@ def source_for(name: str) -> CorpusSource:
 
 
 def _unknown(name: str) -> CorpusNotBuilt:
+    from difflib import get_close_matches  # for those who err
+
     near = get_close_matches(name, [*_load(), *PRESETS], n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return CorpusNotBuilt(

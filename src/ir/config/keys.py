@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from ir.config.secrets import masked
@@ -202,6 +201,8 @@ def key_named(name: str, where: str) -> Key:
             f"{where}: {name} is not a setting, because keys are never kept in files.",
             remedy=f"Put the key in an environment variable and its name in {name}_env.",
         )
+    from difflib import get_close_matches  # for those who err
+
     near = get_close_matches(name, _BY_NAME, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     raise InvalidInput(f"{where}: unknown setting {name!r}.", remedy=f"{hint}Known: {', '.join(_BY_NAME)}.")

@@ -8,7 +8,6 @@ A *loader* is a function ``name -> embedder``; it returns ``None`` for a name th
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,6 +115,8 @@ def unavailable(name: str) -> EmbedderUnavailable:
             f"There is no model {name!r} on this machine.",
             remedy=f"Get it from the hub with: ir models pull {name}. If it is a folder, check its path.",
         )
+    from difflib import get_close_matches  # for those who err
+
     near = get_close_matches(name.lower(), [*_KNOWN, *_ALIASES], n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return EmbedderUnavailable(

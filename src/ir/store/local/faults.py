@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import sqlite3
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +40,8 @@ def full_disk(error: BaseException, folder: Path) -> OSError | None:
     """
     if not isinstance(error, (OSError, RuntimeError, ValueError)) or getattr(error, "errno", None) is not None:
         return None
+    import shutil  # takes longer to import than to open a corpus with
+
     text = str(error).lower()
     if any(sign in text for sign in _NO_SPACE) or shutil.disk_usage(folder).free < _NEARLY_NOTHING:
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
