@@ -77,22 +77,24 @@ def metadata_terms(metadata: Mapping[str, Any]) -> list[str]:
 
 def _flat_terms(metadata: Mapping[str, Any]) -> list[str] | None:
     """:func:`metadata_terms` where every value is a scalar or a list of texts, as most are; else ``None``."""
-    terms: list[str] = []
+    terms: dict[str, None] = {}
     for key, value in metadata.items():
         if not is_indexed(key):
             continue
+        terms[key + EXISTS] = None
         kind = type(value)
         if kind is str:
-            terms += (key + EXISTS, _bounded(key, f"{key}{SCALAR}{_quoted(value)}"))
+            terms[_bounded(key, f"{key}{SCALAR}{_quoted(value)}")] = None
         elif kind is int or kind is float or kind is bool or value is None:
-            terms += (key + EXISTS, _scalar_term(key, SCALAR, value))
-        elif kind is list and set(map(type, value)) <= _TEXTS:
+            terms[_scalar_term(key, SCALAR, value)] = None
+        elif kind is list and _TEXTS.issuperset(map(type, value)):
             members = list(map(_quoted, value))
-            terms += (key + EXISTS, _hashed(key, f"[{', '.join(members)}]"))
-            terms += [_bounded(key, f"{key}{MEMBER}{member}") for member in members]
+            terms[_hashed(key, f"[{', '.join(members)}]")] = None
+            for member in members:
+                terms[_bounded(key, f"{key}{MEMBER}{member}")] = None
         else:
             return None
-    return list(dict.fromkeys(terms))
+    return list(terms)
 
 
 def _paths_of(metadata: Mapping[str, Any]) -> Iterable[str]:
