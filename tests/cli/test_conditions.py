@@ -34,7 +34,13 @@ def test_all_must_hold() -> None:
     assert read_filter(None) is None
 
 
-@pytest.mark.parametrize("text", ["", "year", "=3", "~x", "year==2024"])
+def test_a_value_that_begins_with_a_sign_is_quoted() -> None:
+    assert read_filter(None, ['path~"<b>"', "note!=a=b"]) == {
+        "$and": [{"path": {"$contains": "<b>"}}, {"note": {"$ne": "a=b"}}]
+    }
+
+
+@pytest.mark.parametrize("text", ["", "year", "=3", "~x", "year==2024", "year=>2024", "year>>3", "size<>3"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(FilterError, match="condition"):
         read_filter(None, [text])

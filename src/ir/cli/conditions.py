@@ -12,7 +12,7 @@ from ir.errors import FilterError
 __all__ = ["read_filter"]
 
 _OPERATORS = {"=": "$eq", "!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt", "~": "$contains"}
-_CONDITION = re.compile(r"\s*([^=!<>~\s]+)\s*(!=|>=|<=|=(?!=)|>|<|~)(.*)", re.DOTALL)
+_CONDITION = re.compile(r"\s*([^=!<>~\s]+)\s*(!=|>=|<=|=|>|<|~)(?![=<>~])(.*)", re.DOTALL)
 
 
 def read_filter(document: str | None, conditions: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -47,7 +47,8 @@ def _condition(text: str) -> dict[str, Any]:
     if match is None:
         raise FilterError(
             f"--where {text!r} is not a condition.",
-            remedy="Write FIELD=VALUE, or use !=, >=, <=, >, < or ~ (contains).",
+            remedy="Write FIELD=VALUE, or use !=, >=, <=, >, < or ~ (contains). A value that begins with such a sign "
+            "stands in double quotes.",
         )
     field, operator, word = match[1], match[2], match[3].strip()
     return {field: {_OPERATORS[operator]: _value(word)}}
