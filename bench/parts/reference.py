@@ -18,9 +18,9 @@ NAMES = ("ours", "reference")
 def run(plan: Plan) -> Report:
     report = Report("reference", plan.quick)
     report.note(
-        "Each library embeds with its own `light` embedder. PyPI ir writes three files for each text: within a day its "
-        "build of 10,000 took 10 to 27 s on one machine and that of 50,000 took 52 to 69 s, ours 1.9 to 2.1 and 8.5 to "
-        "10 s, so that the ratio of builds moves between 5 and 10. Reopen: a new process, from its start to the first "
+        "Each library embeds with its own `light` embedder. PyPI ir writes three files for each text: from run to run "
+        "its build of 10,000 took 10 to 27 s and that of 50,000 took 52 to 69 s, ours 1.9 to 2.1 and 8.5 to 10 s, so "
+        "that the ratio of builds moves between 5 and 10. Reopen: a new process, from its start to the first "
         "hybrid result; inside the process: without the interpreter and imports at the top; opened again: once more in "
         "a process that has every library loaded. To start Python and load numpy takes some 70 ms, which is more than "
         "a twentieth of what PyPI ir takes to open 10,000 texts: no library that loads numpy can be 20 times as fast "
