@@ -15,6 +15,7 @@ import pytest
 from ir.analysis import Analyzer, analyzer_for, document_numbers, query_terms
 from ir.base import Record, embedding_text
 from ir.embed.light import LightEmbedder
+from ir.errors import StoreUnwritable
 from ir.filters import parse_filter
 from ir.protocols import Where
 from ir.store import LocalStore
@@ -248,3 +249,20 @@ def test_terms_found_by_two_vocabularies_are_told_apart(
     with other.transaction():
         other.put_records([embedded(at, light) for at in range(40)])
     assert ranked(store) == ranked(other)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_disk_that_is_full_for_the_terms_leaves_the_store_usable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    light = LightEmbedder()
+    records = [embedded(at, light) for at in range(20)]
+    store = LocalStore(tmp_path / "corpus")
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.TemporaryFile", lambda **_: Path("/dev/full").open("r+b"))  # noqa: SIM115
+        with pytest.raises(StoreUnwritable, match="full"), store.transaction():
+            store.put_records(records)
+    assert len(store) == 0
+    with store.transaction():
+        store.put_records(records)
+    assert len(store) == 20

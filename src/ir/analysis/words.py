@@ -53,7 +53,7 @@ def words_of(text: str) -> list[str]:
 
 
 class _Given(NamedTuple):
-    """What a word of a query gives: the numbers of its terms, and those."""
+    """The terms that a word of a query gives, and their numbers."""
 
     numbers: list[int]
     terms: list[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -29,8 +30,8 @@ _NUMBER = np.dtype(np.int32)
 class Remembered:
     """The metadata of the first records, and the terms of all whose embedder has just found them, by number.
 
-    Terms are found in a third of the time of a build, so not twice; those of a large corpus do not fit in memory, so
-    they go into a file without a name.
+    To find terms is a third of the work of a build, so it is not done twice. Those of a large corpus would fill the
+    memory, so they wait in a file without a name.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -46,7 +47,7 @@ class Remembered:
         if len(self._fields) < _MOST_FIELDS:
             self._fields.update({number: record.metadata for number, record in written.items()})
         found = numbers_at_hand(analyzer, [(record.text, record.metadata) for record in written.values()])
-        if found is not None and written:
+        if found is not None:
             vocabulary, numbered = found
             self._keep(list(written), (analyzer.id, vocabulary.terms), numbered)
 
@@ -78,7 +79,8 @@ class Remembered:
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what is left to be written, on a full disk, is not needed any more
+                self._file.close()
             self._file = None
 
     def _keep(self, records: Sequence[int], names: tuple[str, list[str]], numbered: Sequence[Integers]) -> None:

@@ -163,9 +163,10 @@ class LocalStore(CorpusStore):
                         yield
                         current = self._commit(connection, derive=derive)
                     finally:
-                        if self._own.remembered is not None:
-                            self._own.remembered.close()
+                        remembered = self._own.remembered
                         self._own.connection, self._own.remembered = None, None
+                        if remembered is not None:
+                            remembered.close()
                         connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
                 if current is not None:
                     with suppress(OSError):
