@@ -1,4 +1,5 @@
 # make demo    get an embedding model (91 MB, once), index these documents and a few skills, then search them
+# make quick   the fast tests, in about a minute on two cores: whatever is not marked `slow`
 # make test    every test          make lint    style and types
 # make bench   the benchmarks      make clean   remove what these made
 #
@@ -10,10 +11,13 @@ BIN = $(VENV)/bin
 WORKERS ?= auto
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint bench clean
+.PHONY: demo quick test lint bench clean
 
 demo: $(VENV)/.demo
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS)
@@ -22,6 +26,8 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench
@@ -34,6 +40,7 @@ clean:
 $(VENV)/.made:
 	@for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14; do \
 	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo 'make: installing into $(VENV), once; this takes a minute' >&2; \
 	    "$$python" -m venv $(VENV) && touch $@ && exit 0; \
 	  fi; \
 	done; \

@@ -36,8 +36,12 @@ class Failed(Exception):
 class Contestant:
     """One peer on one set of data. Used as a context, its process ends with it; what it built stays in ``.data``."""
 
-    def __init__(self, name: str, data: DataSet, *, embedder: str = "given", timeout: float = 900) -> None:
+    def __init__(
+        self, name: str, data: DataSet, *, embedder: str = "given", timeout: float = 900, streamed: bool = False
+    ) -> None:
         self.name, self.data, self.embedder, self.timeout = name, data, embedder, timeout
+        #: Whether texts and vectors are read from their files as they are asked for: else they count as its memory.
+        self.streamed = streamed
         self.work = DATA / "work" / f"{data.folder.parent.name}-{data.folder.name}-{name}-{embedder}"
         self.process: subprocess.Popen[str] | None = None
         self.log = self.work.with_suffix(".log")
@@ -73,6 +77,7 @@ class Contestant:
             "folder": str(self.data.folder),
             "work": str(self.work),
             "embedder": self.embedder,
+            "streamed": self.streamed,
             "first": {"query": self.data.queries[0], "vector": first},
         }
         path = self.work / "job.json"

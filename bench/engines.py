@@ -60,7 +60,7 @@ def settings_of(engine: Engine) -> Iterator[None]:
     if engine.exact or not engine.name.startswith("PostgreSQL"):
         yield
         return
-    with patch("ir.store.postgres.nearest.INDEXED_FROM", 1), patch("ir.store.postgres.passing.FEW", 0):
+    with patch("ir.store.postgres.nearest.INDEXED_FROM", 1), patch("ir.store.postgres.filtered.FEW", 0):
         yield
 
 

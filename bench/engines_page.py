@@ -1,7 +1,9 @@
-"""``python -m bench.engines_page``: measure every engine and write the figures into ``docs/engines.md``.
+"""``python -m bench.engines_page``: measure every engine and write the figures into the pages.
 
-It runs ``bench.postgres``, which measures the embedded engine too, ``bench.milvus`` and ``bench.engines``, one after
-the other, each in a process of its own. ``--written`` only writes what the last runs found.
+Times go to ``docs/benchmarks.md``, the comparison of answers to ``docs/quality.md``, sizes on paper to
+``docs/engines.md``. It runs ``bench.postgres``, which measures the embedded engine too, ``bench.milvus`` and
+``bench.engines``, one after the other, each in a process of its own. ``--written`` only writes what the last runs
+found.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from textwrap import fill
 from bench.report import RESULTS, Report, Table, load
 from bench.sizing import PAPER, on_paper
 
-PAGE = Path(__file__).parent.parent / "docs" / "engines.md"
+DOCS = Path(__file__).parent.parent / "docs"
 PARTS = ("postgres", "milvus", "engines")
+EVERY_ENGINE = "The same answers from every engine"
 MILVUS = "Milvus core in process, not a cluster"
 SEARCHES = ("hybrid", "hybrid, 5 % filter", "hybrid, 50 % filter", "dense", "lexical")
 #: Up to this load average before it began, a run had the machine for itself: the one before it still shows there.
@@ -87,22 +90,30 @@ def _excuses(*reports: Report) -> list[str]:
     ]
 
 
-def measured(postgres: Report, milvus: Report, engines: Report) -> str:
-    quality, nearness = engines.tables
+def times(postgres: Report, milvus: Report) -> str:
     blocks = [
-        "100,000 passages of 54 words with 384-d vectors, ten hits, on one machine with 2 cores. A search analyses its "
-        "words, ranks by both channels, fuses, and reads the ten best; vectors come ready. "
-        "`python -m bench.engines_page` measures all of it and writes this section.",
+        "The three engines that can keep a corpus, compared in [choosing an engine](engines.md): 100,000 passages of "
+        "54 words with 384-d vectors, ten hits, on one machine with 2 cores. A search analyses its words, ranks by "
+        "both channels, fuses, and reads the ten best; vectors come ready. `python -m bench.engines_page` measures "
+        "all of it and writes this section.",
         figures(postgres, milvus),
         *_excuses(postgres, milvus),
         "PostgreSQL against what it has to show:",
         checks(postgres),
-        f"**The same judged questions through every store.** {quality.title}; corpora are copied with their "
-        "vectors, so that nothing but the engine differs.",
+    ]
+    return "\n\n".join(blocks)
+
+
+def answers(engines: Report) -> str:
+    quality, nearness = engines.tables
+    blocks = [
+        f"A corpus gives the same answers wherever it is kept. {quality.title}; corpora are copied with their "
+        "vectors, so that nothing but the engine differs. `python -m bench.engines_page` measures this and writes "
+        "this section.",
         _grid(quality.header, quality.rows),
         f"**{nearness.title}.** PostgreSQL's index is forced on these small collections, which it would otherwise "
-        "compare one by one. The Milvus core finds every neighbour even with few lists probed, so that it seems to "
-        "compare all whatever it is told; its recall says nothing about a cluster's.",
+        "compare one by one. The Milvus core finds every neighbour even with few lists probed: it seems to compare "
+        "all of them whatever it is told, so its recall says nothing about a cluster's.",
         _grid(nearness.header, nearness.rows),
         checks(engines),
         "\n".join(f"- {note}" for note in engines.notes),
@@ -110,14 +121,13 @@ def measured(postgres: Report, milvus: Report, engines: Report) -> str:
     return "\n\n".join(blocks)
 
 
-def write(texts: dict[str, str]) -> None:
-    """Put each text in the place of what stands under its heading."""
-    page = PAGE.read_text(encoding="utf-8").rstrip() + "\n"
-    for heading, text in texts.items():
-        body = rf"(?<=\n## {heading}\n\n).*?(?=\n\n## |\n\Z)"
-        wrapped = "\n\n".join(map(_wrapped, text.split("\n\n")))
-        page = re.sub(body, lambda _, made=wrapped: made, page, count=1, flags=re.DOTALL)  # type: ignore[misc]
-    PAGE.write_text(page, encoding="utf-8")
+def write(name: str, heading: str, text: str) -> None:
+    """Put the text in the place of what stands under the heading."""
+    page = DOCS / name
+    before = page.read_text(encoding="utf-8").rstrip() + "\n"
+    body = rf"(?<=\n## {heading}\n\n).*?(?=\n\n## |\n\Z)"
+    wrapped = "\n\n".join(map(_wrapped, text.split("\n\n")))
+    page.write_text(re.sub(body, lambda _: wrapped, before, count=1, flags=re.DOTALL), encoding="utf-8")
 
 
 def _wrapped(block: str) -> str:
@@ -134,8 +144,10 @@ def main() -> None:
         for part in PARTS:
             subprocess.run([sys.executable, "-m", f"bench.{part}"], check=True)
     postgres, milvus, engines = (load(RESULTS / f"{part}.json") for part in PARTS)
-    write({"Measured": measured(postgres, milvus, engines), PAPER: on_paper(postgres, milvus)})
-    print(f"{PAGE.name} written")
+    write("benchmarks.md", "engines", times(postgres, milvus))
+    write("quality.md", EVERY_ENGINE, answers(engines))
+    write("engines.md", PAPER, on_paper(postgres, milvus))
+    print("benchmarks.md, quality.md, engines.md written")
 
 
 if __name__ == "__main__":

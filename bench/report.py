@@ -90,7 +90,7 @@ def load(path: Path) -> Report:
 def write_docs(parts: Sequence[str], introduction: str) -> list[str]:
     """Put the figures of the last full run of each part in ``docs/benchmarks.md``; the parts that have none.
 
-    A part that was not run here keeps what stands there.
+    A part that was not run here keeps what stands there, and so does a section that another program writes.
     """
     sections = _sections()
     for part in parts:
@@ -100,7 +100,8 @@ def write_docs(parts: Sequence[str], introduction: str) -> list[str]:
     missing = [part for part in parts if part not in sections]
     rest = [f"Not measured yet: {', '.join(missing)}."] if missing else []
     DOCS.parent.mkdir(exist_ok=True)
-    written = [sections[part] for part in parts if part in sections]
+    others = [name for name in sections if name not in parts]
+    written = [sections[name] for name in (*parts, *others) if name in sections]
     DOCS.write_text("\n\n".join([introduction, *written, *rest]) + "\n", encoding="utf-8")
     return missing
 

@@ -184,10 +184,61 @@ def test_without_a_configured_model_cases_are_extracted() -> None:
 
 
 def test_extracted_queries_are_sentences() -> None:
-    assert list(extract_queries("# Title here\nOne sentence. Another one! x", n=5)) == [
-        "Title here",
-        "One sentence",
-        "Another one",
+    assert list(extract_queries("# Title here\nOne sentence. Another one! x", n=5)) == ["One sentence", "Another one"]
+
+
+def test_code_tables_and_headings_are_nobodys_queries() -> None:
+    text = """# Brewing
+
+Water for *green* tea
+is [not boiling](water.md).
+
+| kind of tea | minutes to steep |
+|---|---:|
+| green tea | two minutes |
+
+tea with milk | tea without milk
+--- | ---
+assam and ceylon | sencha and gyokuro
+
+Underlined heading
+------------------
+
+```python
+boil("a kettle of water")
+```
+
+- Warm the pot before use.
+2. Discard the first water
+"""
+    assert list(extract_queries(text, n=9)) == [
+        "Water for green tea is not boiling",
+        "Warm the pot before use",
+        "Discard the first water",
+    ]
+    assert list(extract_queries("| kind of tea | minutes |\n|---|---|\n| green tea | two |", n=3)) == []
+
+
+@pytest.mark.parametrize(
+    ("artifact_id", "raw"),
+    [
+        ("drinks/green-tea.md", "Steep it shortly at most. Green tea is best at 80 degrees."),
+        ("drinks/green-tea/README.md", "Steep it shortly at most. Green tea is best at 80 degrees."),
+        ("a.md", "# Green Tea\n\nSteep it shortly at most. A tea that is green is best at 80 degrees."),
+        ("a.md", {"title": "Green tea", "text": "Steep it shortly at most. Green tea is best at 80 degrees."}),
+        ("7", {"name": "GreenTea", "text": "Steep it shortly at most. Green tea is best at 80 degrees."}),
+    ],
+)
+def test_no_query_names_its_artifact_by_file_title_or_heading(artifact_id: str, raw: Any) -> None:
+    def echo(description: str, *, n: int) -> list[str]:
+        return [*description.split(". "), "how long does green tea take"]
+
+    for generator in (extract_queries, echo):
+        cases = generate_cases({artifact_id: raw}, query_generator=generator)
+        assert cases
+        assert not any(leaks_name(case.query, "green tea") for case in cases)
+    assert [case.query for case in generate_cases({artifact_id: raw}, query_generator=extract_queries)] == [
+        "Steep it shortly at most"
     ]
 
 

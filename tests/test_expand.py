@@ -126,6 +126,26 @@ def test_offsets_that_do_not_fit_the_text_are_not_believed() -> None:
     assert stitch(pieces) == "hello there\ngeneral kenobi"
 
 
+def test_text_that_the_document_repeats_is_kept() -> None:
+    again = [record(place, "Yes, that is right.") for place in range(3)]
+    assert stitch(again) == "Yes, that is right.\nYes, that is right.\nYes, that is right."
+    refrain = "Sing it again and again. "
+    verses = [record(place, refrain, start=place * len(refrain), end=(place + 1) * len(refrain)) for place in range(3)]
+    assert stitch(verses) == refrain * 3
+    # The overlap is looked for in the neighbour alone, not across the line that joins it to what stands before.
+    parts = [record(0, "one two"), record(1, "three"), record(2, "two\nthree four")]
+    assert stitch(parts) == "one two\nthree\ntwo\nthree four"
+
+
+def test_parts_that_do_not_touch_are_not_glued_together() -> None:
+    apart = [record(0, "the quick brown fox"), record(4, "brown fox jumps")]
+    assert stitch(apart) == "the quick brown fox\n…\nbrown fox jumps"
+    left_out = [record(0, "Before.", start=0, end=7), record(1, "After.", start=400, end=406)]
+    assert stitch(left_out) == "Before.\n…\nAfter."
+    unbelieved = [record(0, "hello there", start=0, end=11), record(3, "there was more", start=5, end=19)]
+    assert stitch(unbelieved) == "hello there\n…\nthere was more"
+
+
 @given(st.text("ab", max_size=12), st.text("ab", max_size=12))
 def test_the_overlap_is_the_longest(before: str, after: str) -> None:
     lengths = [n for n in range(min(len(before), len(after)) + 1) if before.endswith(after[:n])]

@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.models import tiny
 
 import ir
 from ir.eval import calibrate_from_probes, calibrate_min_score, load_calibration, save_cases
 from ir.eval.cases import DiscoveryCase
+from ir.index.upgrade import build_fast, upgrade_of
 from ir.maintain import MaintenanceResult, maintain
-from ir.registry import register
+from ir.registry import register, source_for
 
 
 @pytest.fixture
@@ -141,3 +143,26 @@ def test_a_name_that_is_not_registered_is_an_error_that_lists_them(notes: Path) 
     with pytest.raises(ValueError, match="'notes'"):
         maintain("nots")
     assert maintain([]) == []
+
+
+def test_maintenance_lets_the_better_model_read_what_it_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better = str(tiny.write_bert(tmp_path / "better"))
+    folder = tmp_path / "kitchen"
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\ngreen tea\n")
+    register("kitchen", "files", root=str(folder), all_text=True)
+    store = ir.CorpusStore.local("kitchen")
+    build_fast(source_for("kitchen"), store=store, fast="light", to=better, window=40)
+    (folder / "bread.md").write_text("# Bread\n\nhot dough\n")
+    assert said(maintain("kitchen", dry_run=True)) == [("kitchen", "update", "due")]
+    with monkeypatch.context() as patched:
+        patched.setenv("IR_UPGRADE", "never")
+        assert said(maintain("kitchen")) == [("kitchen", "update", "done")]
+    assert said(maintain("kitchen", dry_run=True)) == [("kitchen", "upgrade", "due")]
+    assert said(maintain("kitchen")) == [("kitchen", "upgrade", "done")]
+    told = upgrade_of(store)
+    assert told is not None
+    assert told.done
+    assert said(maintain("kitchen")) == [("kitchen", "check", "current")]

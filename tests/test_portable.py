@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ir.base import Record, ledger_key
 from ir.errors import CorpusBusy, CorpusCorrupt, FormatMismatch, InvalidInput, IrError, StoreUnwritable
 from ir.index import Progress, build
+from ir.links import Edge, Node
 from ir.portable import export_corpus, import_corpus, peek
 from ir.sources import CorpusSource
 from ir.store import CorpusStore, LocalStore
@@ -36,6 +37,12 @@ def fill(store: CorpusStore, count: int = 7, dim: int = 3) -> CorpusStore:
             entry = {"artifact_id": artifact_id, "version": str(number), "record_ids": [record_id]}
             store.set_ledger_entry(ledger_key(artifact_id), entry)
             store.set_links(artifact_id, {"next": [f"a{number + 1}", ["other", "b"]]})
+        if count:
+            store.put_nodes([Node("a0", "function", {"line": 3})])
+            store.set_edges({"entity": [Edge("entity", "calls", "a0", None, {"confidence": 0.5})]})
+            store.set_symbols("k", {"defines": ["f"]})
+            store.add_space("second")
+            store.put_vectors("second", {Record.make_id("a1", "chunk", 0): np.array([1.0, 2.0])})
         store.set_calibration("dense", {"floor": 0.25})
     return store
 
@@ -46,6 +53,15 @@ def contents(store: CorpusStore) -> dict[str, Any]:
         "records": [{**vars(record), "vector": record.vector.tobytes()} for record in records],
         "ledger": dict(store.ledger_items()),
         "links": dict(store.link_items()),
+        "nodes": list(store.iter_nodes()),
+        "edges": list(store.iter_edges()),
+        "symbols": list(store.iter_entries("symbols")),
+        "second": {
+            name: vector.tolist() for name, vector in store.get_vectors(store.record_ids(), space="second").items()
+        }
+        if "second" in store.spaces()
+        else None,
+        "content": store.content_version,
         "config": store.get_config(),
         "calibration": {mode: store.get_calibration(mode) for mode in store.calibration_modes()},
     }
@@ -111,7 +127,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     store, seen = fill(CorpusStore.memory()), list[Progress]()
     counts = export_corpus(store, tmp_path / "new" / "small.ir", progress=seen.append)
     other = CorpusStore.memory()
-    assert import_corpus(tmp_path / "new" / "small.ir", other, progress=seen.append) == counts == ("small", 7, 7, 7)
+    assert import_corpus(tmp_path / "new" / "small.ir", other, progress=seen.append) == counts == ("small", 7, 7, 8)
     assert peek(tmp_path / "new" / "small.ir") == counts
     assert contents(other) == contents(store)
     assert Progress("export", 7, 7) in seen
@@ -119,7 +135,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 
 
 def test_vectors_can_be_read_by_numpy(exported: Path) -> None:
-    with zipfile.ZipFile(exported) as archive, archive.open("vectors.npy") as file:
+    with zipfile.ZipFile(exported) as archive, archive.open("vectors-0.npy") as file:
         assert np.load(file).shape == (7, 3)
 
 
@@ -129,6 +145,7 @@ scalars = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(texts.filter(str.strip), texts, st.dictionaries(texts, scalars, max_size=3)), max_size=5),
@@ -173,6 +190,7 @@ def test_a_file_cut_short_is_refused(exported: Path, keep: float) -> None:
     assert contents(target) == contents(CorpusStore.memory())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", range(3))
 def test_a_flipped_byte_anywhere_is_refused_or_harmless(exported: Path, offset: int) -> None:
     data, good = exported.read_bytes(), contents(fill(CorpusStore.memory()))
@@ -195,15 +213,15 @@ def test_a_flipped_byte_anywhere_is_refused_or_harmless(exported: Path, offset: 
     [
         (put("../../evil", b"x"), "'../../evil'"),
         (put("/etc/passwd", b"x"), "not those of a corpus"),
-        (lambda members: members.pop("links.jsonl"), "not those of a corpus"),
+        (lambda members: members.pop("edges.jsonl"), "not those of a corpus"),
         (lambda members: members.pop("manifest.json"), "has no manifest.json"),
         (put("manifest.json", b"[]"), "manifest.json cannot be read"),
-        (put("config.json", b"{}"), "config.json has another size"),
-        (edit_manifest(lambda manifest: manifest["members"].pop("links.jsonl")), "not those of a corpus"),
+        (put("config.json", b"{}"), "config.json does not have the size"),
+        (edit_manifest(lambda manifest: manifest["members"].pop("edges.jsonl")), "not those of a corpus"),
         (sealed(put("records.jsonl", b"")), "does not have 7 records"),
         (sealed(put("records.jsonl", b'{"id": 1}\n' * 7)), "is not a record"),
         (sealed(put("records.jsonl", b"{\n")), "is not JSON"),
-        (sealed(put("vectors.npy", b"noise")), "vectors.npy cannot be read"),
+        (sealed(put("vectors-0.npy", b"noise")), "vectors-0.npy cannot be read"),
         (sealed(put("ledger.jsonl", b"[1, 2, 3]\n")), "not a pair"),
         (sealed(put("config.json", b"[]")), "config.json is not a mapping"),
     ],
@@ -217,7 +235,7 @@ def test_a_file_made_wrong_is_refused(exported: Path, edit: Edit, message: str) 
 
 
 def test_a_failed_replacement_leaves_the_old_corpus(exported: Path) -> None:
-    rewrite(exported, sealed(put("links.jsonl", b"[]\n")))
+    rewrite(exported, sealed(put("edges.jsonl", b"[]\n")))
     target = fill(CorpusStore.memory(), count=2)
     before = contents(target)
     with pytest.raises(CorpusCorrupt):
@@ -227,7 +245,7 @@ def test_a_failed_replacement_leaves_the_old_corpus(exported: Path) -> None:
 
 def test_another_format_says_so(exported: Path) -> None:
     rewrite(exported, edit_manifest(lambda manifest: manifest.update(format=99)))
-    with pytest.raises(FormatMismatch, match="has the format 99; this version of ir reads 1"):
+    with pytest.raises(FormatMismatch, match="has the format 99; this version of ir reads 2"):
         import_corpus(exported, CorpusStore.memory())
 
 
@@ -255,9 +273,9 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
 class _Restless(CorpusStore):
     """A store that is written to whenever it is read."""
 
-    def get_record(self, record_id: str) -> Record:
-        self.set_links("a0", {"next": [record_id]})
-        return super().get_record(record_id)
+    def get_records(self, record_ids: Sequence[str]) -> list[Record]:
+        self.set_links("a0", {"next": [self.version]})
+        return super().get_records(record_ids)
 
 
 def test_a_corpus_that_keeps_changing_is_not_exported_half(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = ir.nonsense  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["select", "expand", "traverse"])
 @pytest.mark.parametrize(
     "imports",

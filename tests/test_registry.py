@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+import ir
 from ir.config import registry_path
 from ir.errors import CorpusCorrupt, CorpusNotBuilt, InvalidInput
 from ir.index import build_corpus
 from ir.registry import (
     KINDS,
     PRESETS,
+    entered,
     get,
+    presets,
     register,
     registered,
     retriever_for,
@@ -40,17 +43,17 @@ def test_an_entry_is_kept_found_and_forgotten(docs: Path) -> None:
     entry = register("docs", "files", root=docs, embedder="light")
     assert entry == {"kind": "files", "embedder": "light", "strategy": None, "params": {"root": str(docs)}}
     assert get("docs") == entry
-    assert registered() == {"docs": entry}
+    assert entered() == {"docs": entry}
     assert get("other") is None
     assert unregister("docs")
     assert not unregister("docs")
-    assert registered() == {}
+    assert entered() == {}
 
 
 def test_registering_again_replaces(docs: Path) -> None:
     register("docs", "files", root=docs)
     register("docs", "files", root=docs, pattern=r".*\.txt$")
-    assert list(registered()) == ["docs"]
+    assert list(entered()) == ["docs"]
     assert registered()["docs"]["params"]["pattern"] == r".*\.txt$"
 
 
@@ -69,11 +72,76 @@ def test_an_entry_becomes_its_source(docs: Path) -> None:
     assert source_from_entry("other", registered()["docs"]).name == "other"
 
 
-def test_presets_need_no_registration() -> None:
+def test_presets_are_known_on_a_fresh_machine() -> None:
     assert PRESETS == ("skills", "packages", "reports", "sessions")
+    assert tuple(registered()) == tuple(presets()) == PRESETS
     for name in PRESETS:
         assert source_for(name).name == name
-    assert registered() == {}
+        assert (get(name) or {})["kind"] == name
+    assert (entered(), list(retrievers())) == ({}, [])
+    assert not registry_path().exists()
+
+
+def test_a_preset_is_registered_by_its_first_build_with_the_folder_it_was_built_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("one", "two"):
+        (tmp_path / place / "docs").mkdir(parents=True)
+        (tmp_path / place / "docs" / "plan.md").write_text(f"The plan of {place}.")
+    monkeypatch.chdir(tmp_path / "one")
+    build_corpus("reports", store=ir.CorpusStore.memory(), embedder="light")
+    assert entered() == {}
+    build_corpus("reports", embedder="light")
+    assert entered()["reports"]["params"] == {"projects_root": str(tmp_path / "one")}
+    monkeypatch.chdir(tmp_path / "two")
+    assert source_for("reports").scope["docs/plan.md"]["text"] == "The plan of one."
+    assert list(retrievers()) == ["reports"]
+    assert "reports" not in presets()
+
+
+def test_the_skills_of_the_folder_and_of_the_user_are_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for root in (".claude/skills", "skills"):
+        (tmp_path / root / "tea").mkdir(parents=True)
+        (tmp_path / root / "tea" / "SKILL.md").write_text("Makes tea.")
+    build_corpus("skills", embedder="light")
+    roots = entered()["skills"]["params"]["roots"]
+    assert roots == [str(tmp_path / ".claude/skills"), str(tmp_path / "skills")]
+
+
+def test_a_registration_of_ones_own_wins_over_the_preset(docs: Path) -> None:
+    register("reports", "files", root=docs)
+    assert registered()["reports"]["kind"] == "files"
+    assert list(source_for("reports").scope) == ["tea.md"]
+
+
+def test_that_a_preset_was_unregistered_is_remembered(docs: Path) -> None:
+    assert unregister("sessions")
+    assert not unregister("sessions")
+    assert "sessions" not in registered()
+    assert get("sessions") is None
+    assert source_for("sessions").name == "sessions"  # it can still be asked for
+    register("reports", "files", root=docs)
+    assert unregister("reports")
+    assert tuple(presets()) == ("skills", "packages")
+    register("sessions", "sessions", root=docs)
+    assert "sessions" in registered()
+
+
+def test_a_search_does_not_refresh_a_corpus_from_python_that_is_called_as_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("mine", "here"):
+        (tmp_path / place / "docs").mkdir(parents=True)
+        (tmp_path / place / "docs" / f"{place}.md").write_text(f"The plan of {place}.")
+    ir.build(CorpusSource.from_md_reports(projects_root=tmp_path / "mine"), embedder="light")
+    monkeypatch.chdir(tmp_path / "here")
+    outcome = ir.index.refresh_if_cheap("reports")
+    assert not outcome.refreshed
+    assert ir.search("reports", "plan", mode="lexical")[0].artifact_id == "docs/mine.md"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +184,7 @@ def test_a_broken_registry_is_named_and_left_alone(text: str, docs: Path) -> Non
     assert registry_path().read_text() == text
 
 
+@pytest.mark.slow
 def test_processes_do_not_lose_each_others_entries() -> None:
     script = (
         "import sys\nfrom ir.registry import register\n"
@@ -123,7 +192,7 @@ def test_processes_do_not_lose_each_others_entries() -> None:
     )
     running = [subprocess.Popen([sys.executable, "-c", script, f"p{number}"]) for number in range(4)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0, 0]
-    assert len(registered()) == 40
+    assert len(entered()) == 40
     assert json.loads(registry_path().read_text())["format"] == 1
 
 

@@ -11,9 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.extras import needs
 
 from ir.errors import CorpusError, CorpusNotBuilt, InvalidInput
+from ir.links import Edge, Node
 from ir.store import CorpusStore
 from ir.store.local import LocalStore
 from ir.testing.made import found, made
@@ -34,19 +37,24 @@ def filled(store: Any, records: int = 25) -> Any:
         for at in range(records // 2 + 1):
             store.set_ledger_entry(f"k{at}", {"artifact_id": f"a{at}", "record_ids": [f"r{2 * at}"]})
         store.set_links("a1", {"ref": ["a2", ["other", "x"]]})
+        store.put_nodes([Node("a1", "chapter", {"page": 3}), Node("entity", "person")])
+        store.set_edges({"entity": [Edge("entity", "wrote", "a1", None, {"line": 4})]})
+        store.set_symbols("k", {"defines": ["f"]})
+        store.add_space("second")
+        store.put_vectors("second", {f"r{at}": np.array([1.0, at]) for at in range(0, records, 3)})
         store.set_calibration("dense", {"floor": 0.3})
     return store
 
 
 def milvus(folder: Path) -> Any:
-    pytest.importorskip("milvus_lite")
+    needs("milvus_lite")
     from ir.store.milvus import MilvusStore
 
     return MilvusStore(f"milvus+lite:{folder}/corpora.db?corpus=copy")
 
 
 def postgres(folder: Path) -> Any:
-    pytest.importorskip("psycopg")
+    needs("psycopg")
     from ir.testing.postgres_server import PostgresServer
 
     if not PostgresServer.available():
@@ -62,17 +70,18 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "milvus": milvus,
     "postgres": postgres,
 }
+SERVERS = [pytest.param("milvus", marks=pytest.mark.slow), pytest.param("postgres", marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("to", MAKERS)
-@pytest.mark.parametrize("start", MAKERS)
+@pytest.mark.parametrize("to", ["memory", "local", *SERVERS])
+@pytest.mark.parametrize("start", ["memory", "local", *SERVERS])
 def test_between_any_two(tmp_path: Path, start: str, to: str) -> None:
     folders = (tmp_path / "from", tmp_path / "to")
     for folder in folders:
         folder.mkdir()
     with MAKERS[start](folders[0]) as source, MAKERS[to](folders[1]) as target:
         report = copy_store(filled(source), target, batch=7)
-        assert (report.records, report.ledger, report.links, report.calibrations) == (25, 13, 1, 1)
+        assert (report.records, report.ledger, report.links, report.calibrations) == (25, 13, 2, 1)
         assert (report.written, report.already_there, report.exact) == (25, 0, True)
         assert tally(target) == tally(source)
         assert target.get_config() == CONFIG
@@ -82,6 +91,7 @@ def test_between_any_two(tmp_path: Path, start: str, to: str) -> None:
         assert len(found(target, "das Haus", "german")) == 25
 
 
+@pytest.mark.slow
 def test_to_half_precision(tmp_path: Path) -> None:
     postgres(tmp_path).close()  # leaves the test if there is no server
     from tests.store.postgres.fixtures import new_corpus_url
@@ -145,8 +155,8 @@ _COPYING = """
     from ir.transfer import copy_store
     target = CorpusStore.open(sys.argv[2])
     write = target._write_records
-    def slowly(records):
-        write(records)
+    def slowly(records, space):
+        write(records, space)
         print("batch", flush=True)
         sys.stdin.readline()
     target._write_records = slowly
@@ -169,6 +179,7 @@ def postgres_address(folder: Path) -> str:
     return new_corpus_url()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", [local_address, postgres_address, milvus_address])
 def test_a_killed_copy_is_taken_up(tmp_path: Path, address: Callable[[Path], str]) -> None:
     source, to = filled(LocalStore(tmp_path / "from")), address(tmp_path)
@@ -192,7 +203,7 @@ def test_a_killed_copy_is_taken_up(tmp_path: Path, address: Callable[[Path], str
     source.close()
 
 
-@pytest.mark.parametrize("kind", ["local", "milvus", "postgres"])
+@pytest.mark.parametrize("kind", ["local", *SERVERS])
 def test_no_more_than_a_batch_is_held(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = (tmp_path / "from", tmp_path / "to")
     for folder in folders:
@@ -257,9 +268,10 @@ class Forgetful(Stopping):
 
 
 def test_a_lost_record_is_noticed() -> None:
-    target = CorpusStore.memory()
+    source, target = filled(CorpusStore.memory()), CorpusStore.memory()
+    source.drop_space("second")
     with pytest.raises(CorpusError, match="copy's records differ"):
-        copy_store(filled(CorpusStore.memory()), Forgetful(target, 0))
+        copy_store(source, Forgetful(target, 0))
     assert COPYING in target.get_config()
 
 

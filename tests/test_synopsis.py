@@ -135,9 +135,46 @@ def test_bad_options_are_refused() -> None:
     bad: Any = "gpt"
     with pytest.raises(InvalidInput, match="synthesize must be callable"):
         with_synopsis(ir.WholeText(), synthesize=bad)
-    with pytest.raises(InvalidInput, match="when must be callable"):
+    with pytest.raises(InvalidInput, match="when must be 'always' or a function"):
         with_synopsis(ir.WholeText(), synthesize=summary, when=bad)
     with pytest.raises(InvalidInput, match="synopsis_kind"):
         with_synopsis(ir.WholeText(), synthesize=summary, synopsis_kind="")
     with pytest.raises(InvalidInput, match="summarize must be callable"):
         make_llm_synthesizer(summarize=bad)
+
+
+def test_text_fields_are_all_that_the_model_is_shown() -> None:
+    shown: list[str] = []
+
+    def summarize(text: str) -> str:
+        shown.append(text)
+        return "gist"
+
+    record = {"name": "tea", "description": "how to steep", "path": "/home/me/tea", "text": "long", "readme": " "}
+    made = make_llm_synthesizer(summarize=summarize, text_fields=["name", "description", "readme", "missing"])
+    assert made(Artifact("a", record)) == "gist"
+    assert shown == ["tea\n\nhow to steep"]
+    assert made(Artifact("a", {"path": "/home/me"})) == ""
+    # A strategy's own field does not take their place.
+    with_synopsis(ir.WholeText(text_key="text"), synthesize=made).decompose("a", record)
+    assert shown[1:] == ["tea\n\nhow to steep"]
+    assert made(Artifact("a", "plain text")) == "gist"
+    assert shown[2:] == ["plain text"]
+
+
+def test_other_text_fields_make_the_index_stale_and_wrong_ones_are_refused() -> None:
+    ids = [make_llm_synthesizer(model="m", text_fields=fields).synthesizer_id for fields in (None, ["a"], ["a", "b"])]
+    assert len(set(ids)) == 3
+    for wrong in ("name", [], [1]):
+        with pytest.raises(InvalidInput, match="text_fields"):
+            make_llm_synthesizer(text_fields=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="not both"):
+        make_llm_synthesizer(text_fields=["a"], text_key="b")
+
+
+def test_when_always_is_a_synopsis_for_every_artifact() -> None:
+    always = with_synopsis(ir.WholeText(), synthesize=summary, when="always")
+    assert len(kinds(always)) == 2
+    assert strategy_id(always) == strategy_id(with_synopsis(ir.WholeText(), synthesize=summary))
+    with pytest.raises(InvalidInput, match="'always'"):
+        with_synopsis(ir.WholeText(), synthesize=summary, when="never")

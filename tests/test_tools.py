@@ -51,3 +51,30 @@ def test_bad_input_raises(corpus: ir.Corpus) -> None:
         search("tea", corpus=corpus, mode="psychic")
     with pytest.raises(ValueError, match="empty"):
         make_search(corpus)("  ")
+
+
+def test_several_corpora_are_searched_and_merged_by_rank(corpus: ir.Corpus) -> None:
+    source = ir.CorpusSource.from_mapping({"kettle": "boil water for tea"}, name="tools")
+    other = ir.build(source, store=CorpusStore.memory(), embedder=embed)
+    answer = json.loads(json.dumps(search("tea", corpus=[corpus, other], k=3)))
+    assert (answer["corpus"], answer["corpora"]) == (None, ["kitchen notes", "tools"])
+    assert {result["source"] for result in answer["results"]} == {"kitchen notes", "tools"}
+    tool = make_search([corpus, other], k=2)
+    assert (tool.__name__, len(tool("tea")["results"])) == ("search_kitchen_notes_tools", 2)
+    with pytest.raises(ValueError, match="different scales"):
+        search("tea", corpus=[corpus, other], min_score=0.4)
+
+
+def test_a_tool_abstains_below_the_floor_and_says_so() -> None:
+    docs = {"tea": "Steep green tea at 80 degrees.", "bread": "Knead the dough and let it rise."}
+    light = ir.build(ir.CorpusSource.from_mapping(docs, name="notes"), store=CorpusStore.memory(), embedder="light")
+    refused = search("asdfqwerzxcv", corpus=light, min_score="auto")
+    assert (refused["abstained"], refused["reason"], refused["results"]) == (True, "abstain:below_floor", [])
+    assert refused["per_source"]["notes"]["floor_from"] == "probes"
+    assert any("Off topic" in note for note in refused["notes"])
+    found = search("green tea", corpus=light, min_score="auto")
+    assert (found["abstained"], found["reason"], found["results"][0]["artifact_id"]) == (False, None, "tea")
+    assert search("green tea", corpus=light, min_score=0.99)["abstained"]
+    assert not search("asdfqwerzxcv", corpus=light)["abstained"]
+    nothing = search("zyzzyva", corpus=light, mode="lexical")
+    assert (nothing["abstained"], nothing["reason"]) == (True, "abstain:no_candidates")

@@ -17,6 +17,8 @@ from ir.graph import REF, CorpusGraph
 from ir.store import CorpusStore
 from ir.traverse import WalkState, collapsed_tree_policy, reverse_dependency_policy, traverse
 
+Triple = tuple[int, int, float]
+
 
 class Wanderer:
     """Walks a graph of integers without ever wanting to stop."""
@@ -32,7 +34,7 @@ class Wanderer:
     def score(self, state: WalkState, node: int, store: Any) -> float:
         return 1.0 / (1 + node)
 
-    def select(self, state: WalkState, scored: Sequence[tuple[float, int]]) -> Sequence[tuple[float, int]]:
+    def select(self, state: WalkState, scored: Sequence[Triple]) -> Sequence[Triple]:
         return [*scored, *scored]
 
     def expand(self, state: WalkState, node: int, store: Any) -> Iterable[int]:
@@ -78,6 +80,7 @@ def test_bounds_hold_on_any_graph(
         assert set(ids) == reachable
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=5)
 @given(start=st.integers(0, 9))
 def test_seeds_and_expansions_that_never_end_are_cut(start: int) -> None:
@@ -93,7 +96,7 @@ def test_seeds_and_expansions_that_never_end_are_cut(start: int) -> None:
 
 def test_the_policy_may_stop_early_and_choose_a_beam() -> None:
     class Beam(Wanderer):
-        def select(self, state: WalkState, scored: Sequence[tuple[float, int]]) -> Sequence[tuple[float, int]]:
+        def select(self, state: WalkState, scored: Sequence[Triple]) -> Sequence[Triple]:
             return scored[:1]
 
         def stop(self, state: WalkState) -> bool:
@@ -104,14 +107,36 @@ def test_the_policy_may_stop_early_and_choose_a_beam() -> None:
     assert [hit.artifact_id for hit in hits] == ["0", "5"]
 
 
+def test_a_policy_selects_among_triples_of_node_depth_and_score() -> None:
+    seen: list[Triple] = []
+
+    class Watching(Wanderer):
+        def select(self, state: WalkState, scored: Sequence[Triple]) -> Sequence[Triple]:
+            seen.extend(scored)
+            return [(node, depth, score) for node, depth, score in scored if node != 1]
+
+    hits = traverse("q", None, policy=Watching({0: [3], 1: [4]}, [1, 0]))
+    assert seen == [(0, 0, 1.0), (1, 0, 0.5), (3, 1, 0.25)]
+    assert [hit.artifact_id for hit in hits] == ["0", "3"]
+
+
+def test_whether_something_is_a_walk_policy_can_be_asked() -> None:
+    assert isinstance(Wanderer({}, []), ir.WalkPolicy)
+    assert isinstance(collapsed_tree_policy(), ir.WalkPolicy)
+    assert isinstance(reverse_dependency_policy(), ir.WalkPolicy)
+    assert not isinstance(object(), ir.WalkPolicy)
+    with pytest.raises(InvalidInput, match="'nonsense' is no walk policy; it lacks seed, score, select"):
+        traverse("q", None, policy="nonsense")  # type: ignore[arg-type]
+
+
 def test_nodes_that_only_lead_the_way_are_not_results() -> None:
     assert traverse("q", None, policy=Wanderer({0: [1]}, [0], emits=False)) == []
 
 
 def test_select_cannot_bring_in_strangers() -> None:
     class Stranger(Wanderer):
-        def select(self, state: WalkState, scored: Sequence[tuple[float, int]]) -> Sequence[tuple[float, int]]:
-            return [(9.0, 99), *scored]
+        def select(self, state: WalkState, scored: Sequence[Triple]) -> Sequence[Triple]:
+            return [(99, 0, 9.0), *scored]
 
     assert [hit.artifact_id for hit in traverse("q", None, policy=Stranger({}, [3]))] == ["3"]
 

@@ -41,7 +41,7 @@ def corpus_with(*, right: bool) -> ir.Corpus:
     """Each document is about one subject. Wrong vectors point every query at its neighbour."""
     texts = {name: f"{name} grows in the yard and is watered on weekdays" for name in SUBJECTS}
     source = ir.CorpusSource.from_mapping(texts, name="trees")
-    return ir.build(source, store=ir.CorpusStore.memory(), embedder=Opinionated(right=right))
+    return ir.build(source, store=ir.CorpusStore.memory(), embedder=Opinionated(right=right), floor=False)
 
 
 def cases() -> list[DiscoveryCase]:
@@ -122,7 +122,7 @@ def test_a_build_keeps_the_choice() -> None:
     corpus = corpus_with(right=False)
     tune(corpus, cases(), save=True)
     source = ir.CorpusSource.from_mapping({"new": "a new text"}, name="trees")
-    ir.build(source, store=corpus.store, embedder=corpus.embedder, full=False)
+    ir.build(source, store=corpus.store, embedder=corpus.embedder, full=False, floor=False)
     assert tuned_options(corpus)
 
 

@@ -19,7 +19,7 @@ def run(plan: Plan) -> Report:
     table = report.table(
         f"Serving {size:,} × {DIM}", "after", "resident MB", "of it not mapped from files MB", "peak MB"
     )
-    with Contestant("ours", data, timeout=1800) as ours:
+    with Contestant("ours", data, timeout=3600, streamed=True) as ours:
         ours.ensure_built()
         ours.reopen()
         steps: list[Step] = [("opening and one hybrid query", None, None)]

@@ -64,12 +64,27 @@ class IrLibrary(Peer):
         self.seconds += imported
 
     def _build(self, ir: Any) -> None:
+        if self.job.get("streamed"):
+            self._build_streamed(ir)
+            return
         rows = list(self.rows())
         texts = {str(row["id"]): row["text"] for row in rows}
         metadata = {str(row["id"]): row["metadata"] for row in rows}
         given = self.embedder({row["text"]: row["id"] for row in rows})
         del rows
         source = ir.CorpusSource.from_mapping(texts, name=NAME, metadata_of=lambda key, raw: metadata[key])
+        started = time.perf_counter()
+        self.corpus = ir.build(source, embedder=given)
+        self.seconds = time.perf_counter() - started
+
+    def _build_streamed(self, ir: Any) -> None:
+        from streaming import TextFile, VectorFile
+
+        texts = TextFile(self.folder / "texts.jsonl")
+        given = self.embedder()
+        if self.job["embedder"] == "given":
+            given = VectorFile(self.folder / "vectors.npy", texts.hashes(), given)
+        source = ir.CorpusSource.from_mapping(texts, name=NAME, metadata_of=lambda key, raw: texts.row(key)["metadata"])
         started = time.perf_counter()
         self.corpus = ir.build(source, embedder=given)
         self.seconds = time.perf_counter() - started

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ir.protocols import EdgeExtractor, Formulator, IndexingStrategy, NeighborhoodPolicy, Retriever, Synthesizer
     from ir.registry import register, retriever_for, retrievers
     from ir.registry import registered as corpora
-    from ir.retrieve import as_retriever, fuse_hits, records_for_artifact
+    from ir.retrieve import as_retriever, fuse_hits, records_for_artifact, search
     from ir.select import Disclosure, DiscoveryResult, Selection, disclose, discover, select
     from ir.sources import CorpusSource
     from ir.store import CorpusStore
@@ -95,7 +95,7 @@ __all__ = [
     "with_synopsis",
 ]
 
-#: Where each public name lives; ``search`` is defined below.
+#: Where each public name lives.
 _HOMES = {
     "ir.base": ("Artifact", "Hits", "IndexPlan", "Record", "SearchHit", "Surface", "tag_source"),
     "ir.errors": ("IrError",),
@@ -107,7 +107,7 @@ _HOMES = {
         *("EdgeExtractor", "Formulator", "IndexingStrategy", "NeighborhoodPolicy", "Retriever", "Synthesizer"),
     ),
     "ir.registry": ("corpora", "register", "retriever_for", "retrievers"),
-    "ir.retrieve": ("as_retriever", "fuse_hits", "records_for_artifact"),
+    "ir.retrieve": ("as_retriever", "fuse_hits", "records_for_artifact", "search"),
     "ir.select": ("Disclosure", "DiscoveryResult", "Selection", "disclose", "discover", "select"),
     "ir.sources": ("CorpusSource",),
     "ir.store": ("CorpusStore",),
@@ -125,6 +125,7 @@ _SUBMODULES = (
         "graph",
         "index",
         "maintain",
+        "operations",
         "options",
         "protocols",
         "registry",
@@ -138,23 +139,12 @@ _SUBMODULES = (
 )
 
 
-def search(corpus: Any, query: str, **kwargs: Any) -> Hits:
-    """The best matches of ``query`` in a corpus, or in the corpus of that name; see :func:`ir.retrieve.search`."""
-    from ir.retrieve import search as search_corpus
-
-    if isinstance(corpus, str):
-        from ir.index import open_corpus as open_by_name
-
-        corpus = open_by_name(corpus)
-    return search_corpus(corpus, query, **kwargs)
-
-
 class _CallableModule(ModuleType):
     """A module that is also its main function: ``ir.select(hits)`` beside ``from ir.select import select``."""
 
     @property
     def _function(self) -> Any:
-        return self.__dict__[self.__name__.rpartition(".")[2]]
+        return getattr(self, self.__name__.rpartition(".")[2])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypedDict, overload
+
+from ir.secrets.texts import for_show
+from ir.surrogates import storable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ir.links import Edge, Node, Symbols
+
     Vector = NDArray[np.float32]
 
 __all__ = [
+    "CELL_STARTS",
     "PAGE_STARTS",
     "POINTER_KEYS",
+    "SECTION_STARTS",
     "Artifact",
     "Hits",
     "IndexPlan",
+    "Meta",
     "Record",
     "Row",
     "SearchHit",
+    "StageReport",
     "Surface",
     "best_per_artifact",
     "embedding_text",
@@ -30,6 +38,7 @@ __all__ = [
     "storable",
     "storage_key",
     "tag_source",
+    "text_size",
 ]
 
 #: Metadata keys that may hold the address of an artifact's full payload, in order of preference.
@@ -37,24 +46,11 @@ POINTER_KEYS = ("skill_path", "path")
 
 #: Where in a chunk, in characters, the pages begin that follow its ``page``.
 PAGE_STARTS = "page_starts"
+#: The same for the cells that follow its ``cell``, and for the ``sections`` that follow its ``section``.
+CELL_STARTS = "cell_starts"
+SECTION_STARTS = "section_starts"
 
 FilterFields = Mapping[str, Any]
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def storable(text: str) -> str:
-    """``text`` with U+FFFD for halves of surrogate pairs, which no encoding can store; the length stays the same.
-
-    >>> storable("cut emoji \\ud83d") == "cut emoji \\ufffd"
-    True
-    """
-    if text.isascii():
-        return text
-    try:
-        text.encode()  # quicker than any search for what is hardly ever there
-    except UnicodeEncodeError:
-        return _LONE_SURROGATE.sub("\ufffd", text)
-    return text
 
 
 def storage_key(*parts: str) -> str:
@@ -101,10 +97,19 @@ class Surface:
 
 @dataclass
 class IndexPlan:
-    """What a strategy makes of one artifact: fields to filter on, surfaces to rank."""
+    """What a strategy makes of one item: fields to filter on, surfaces to rank, and what it is linked to.
+
+    A surface may belong to another artifact than the item: a file becomes as many artifacts as its surfaces name.
+    ``nodes`` are declared and ``edges`` drawn as they are; ``symbols`` are names that the build resolves across items.
+    ``remark`` is what a build's report should say of the item, such as that it could not be parsed.
+    """
 
     filter_fields: dict[str, Any] = field(default_factory=dict)
     surfaces: list[Surface] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    symbols: Symbols | None = None
+    remark: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +151,8 @@ class SearchHit:
     """A ranked record; a higher score is a better match.
 
     ``source`` names the corpus: an artifact id is unique only within one. ``channels`` holds, for each channel
-    that saw the hit, its ``rank`` and raw ``score``; ``explanation`` is filled by ``explain=True``.
+    that saw the hit, its ``rank`` and raw ``score``; ``explanation`` is filled by ``explain=True``. ``ordinal`` says
+    that the score tells where the hit stands, not how good it is, as the sums of reciprocal ranks do.
     """
 
     artifact_id: str
@@ -158,6 +164,7 @@ class SearchHit:
     surface_index: int | None = None
     channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     explanation: Mapping[str, Any] | None = None
+    ordinal: bool = False
 
     @classmethod
     def of_row(
@@ -167,6 +174,8 @@ class SearchHit:
         source: str | None,
         channels: Mapping[str, Mapping[str, Any]],
         explanation: Mapping[str, Any] | None = None,
+        *,
+        ordinal: bool = False,
     ) -> SearchHit:
         """A stored row as a hit."""
         hit = object.__new__(cls)
@@ -181,6 +190,7 @@ class SearchHit:
             surface_index=row.surface_index,
             channels=channels,
             explanation=explanation,
+            ordinal=ordinal,
         )
         return hit
 
@@ -194,13 +204,13 @@ class SearchHit:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit in JSON's types only."""
+        """The hit in JSON's types only, with stars for the keys in its texts."""
         out: dict[str, Any] = {
             "artifact_id": self.artifact_id,
             "surface_kind": self.surface_kind,
             "score": float(self.score),
-            "text": self.text,
-            "metadata": json_clean(self.metadata),
+            "text": for_show(self.text),
+            "metadata": for_show(json_clean(self.metadata)),
             "source": self.source,
             "surface_index": None if self.surface_index is None else int(self.surface_index),
             "pointer": self.pointer,
@@ -208,19 +218,61 @@ class SearchHit:
         if self.channels:
             out["channels"] = json_clean(self.channels)
         if self.explanation is not None:
-            out["explanation"] = json_clean(self.explanation)
+            out["explanation"] = for_show(json_clean(self.explanation))
         return out
 
 
-class Hits(list[SearchHit]):
-    """A list of hits that also knows how it came about.
+class StageReport(TypedDict):
+    """What one stage of a search did: whether it ``ran``, ``why`` or why not, in how many ``ms``.
 
-    ``meta`` holds ``version``, ``mode``, ``fusion``, ``channels``, ``degraded``, ``notes`` and ``timings`` (ms).
+    ``degraded`` says that it was asked for and had to be done without.
     """
 
-    def __init__(self, hits: Iterable[SearchHit] = (), meta: Mapping[str, Any] | None = None) -> None:
+    name: str
+    ran: bool
+    why: str | None
+    ms: float
+    degraded: bool
+
+
+class Meta(TypedDict, total=False):
+    """How a list of hits came about, in JSON's types only.
+
+    ``version`` counts writes, ``content_version`` is the same for the same content. ``space`` is the space of vectors
+    that the query was compared in, and ``answered_by`` says whether words were looked up, by which model the vectors
+    were made, and how far a better one is that takes over (see :func:`ir.retrieve.spaces.answered_by`). ``degraded``
+    names what had to be done without, ``notes`` say why. ``stages`` has a report of each stage in the order in which
+    they ran, ``timings`` (ms) the whole.
+    """
+
+    version: str
+    content_version: str
+    mode: str
+    fusion: str | None
+    space: str | None
+    answered_by: dict[str, Any]
+    channels: list[str]
+    degraded: list[str]
+    notes: list[str]
+    stages: list[StageReport]
+    timings: dict[str, float]
+    #: The queries that were asked, where ``formulate`` made others of the one given.
+    queries: list[str]
+    #: Whether the index has any word of the query; missing where nobody looked for them.
+    words_found: bool
+    #: Whether the scores are a reranker's, and its report.
+    reranked: bool
+    rerank: dict[str, Any]
+    #: Of a federated ranking: whether magnitudes of different sources may be compared.
+    comparable_sources: bool
+
+
+class Hits(list[SearchHit]):
+    """A list of hits that also knows how it came about; ``meta`` is a plain dictionary, see :class:`Meta`."""
+
+    def __init__(self, hits: Iterable[SearchHit] = (), meta: Meta | Mapping[str, Any] | None = None) -> None:
         super().__init__(hits)
-        self.meta: dict[str, Any] = dict(meta or {})
+        self.meta: Meta = Meta(**meta) if meta else {}  # type: ignore[typeddict-item]
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> SearchHit: ...
@@ -306,3 +358,20 @@ def tag_source(hits: Sequence[SearchHit], source: str | None) -> list[SearchHit]
     if source is None:
         return list(hits)
     return [hit if hit.source is not None else replace(hit, source=source) for hit in hits]
+
+
+#: What an item counts of which nobody knows how much text it is.
+_USUAL_SIZE = 1000
+
+
+def text_size(raw: Any) -> int:
+    """About how much text an item is.
+
+    >>> text_size("four"), text_size({"title": "a", "text": "four", "year": 1990})
+    (4, 5)
+    """
+    if isinstance(raw, (str, bytes)):
+        return len(raw)
+    if isinstance(raw, Mapping):
+        return sum(len(value) for value in raw.values() if isinstance(value, (str, bytes)))
+    return _USUAL_SIZE

@@ -23,8 +23,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ir.config.secrets import masked
 from ir.errors import IrError
+from ir.secrets.addresses import masked
 
 __all__ = ["TRANSPORT", "Endpoint", "Passing", "TooLong"]
 

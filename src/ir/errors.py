@@ -2,7 +2,9 @@
 
     IrError
     ├── InvalidInput (ValueError)        an argument is outside what is allowed
-    │   └── FilterError                  a metadata filter does not parse
+    │   ├── FilterError                  a metadata filter does not parse
+    │   ├── NotFound (LookupError)       a corpus has no such artifact, path or line
+    │   └── OutsideCorpus                a path leads out of what was registered
     ├── CorpusError
     │   ├── CorpusNotBuilt (LookupError) the corpus has no index yet
     │   ├── CorpusBusy                   another process is writing it
@@ -17,18 +19,28 @@
     ├── SeedNotFound (ValueError)        a hit is not in the corpus it is expanded in
     ├── LlmError                         a language model did not answer usefully
     ├── RerankError                      a reranker did not answer usefully
+    ├── ClientError                      the settings of an agent's client cannot be read or changed
+    ├── Cancelled                        whoever asked does not want the answer any more
+    ├── DeadlineExceeded (TimeoutError)  the answer would come too late
     └── MissingExtra (ImportError)       an optional part is not installed
 
-A message says what happened and to what; ``remedy`` says what to do next. ``str(error)`` holds both.
+A message says what happened and to what; ``remedy`` says what to do next. ``str(error)`` holds both. ``code`` is the
+same for the same kind of error from one version to the next, and is what a program should look at.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 __all__ = [
+    "Cancelled",
+    "ClientError",
     "CorpusBusy",
     "CorpusCorrupt",
     "CorpusError",
     "CorpusNotBuilt",
+    "DeadlineExceeded",
     "EmbedderError",
     "EmbedderMismatch",
     "EmbedderUnavailable",
@@ -39,6 +51,9 @@ __all__ = [
     "LlmError",
     "MissingExtra",
     "NoLedgerEntry",
+    "NotFound",
+    "OutsideCorpus",
+    "Remedy",
     "RerankError",
     "SeedNotFound",
     "SourceError",
@@ -46,21 +61,42 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class Remedy:
+    """What to do next, where that differs by who is told: a person at a terminal, a program in Python, or an agent.
+
+    What is not said for one of them is not known; :mod:`ir.app.problems` then has a word for each code.
+    """
+
+    cli: str = ""
+    python: str | None = None
+    agent: str | None = None
+
+
 class IrError(Exception):
     """Base of every error that ``ir`` raises on purpose."""
 
     exit_code = 3
+    code = "error"
 
-    def __init__(self, message: str, *, remedy: str = "") -> None:
+    def __init_subclass__(cls) -> None:
+        cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __init__(self, message: str, *, remedy: str | Remedy = "") -> None:
         super().__init__(message)
         self.message = message
-        self.remedy = remedy
+        self.remedies = remedy if isinstance(remedy, Remedy) else Remedy(remedy)
+
+    @property
+    def remedy(self) -> str:
+        """The remedy as it is worded for a terminal."""
+        return self.remedies.cli
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
 
     def to_dict(self) -> dict[str, str]:
-        return {"type": type(self).__name__, "message": self.message, "remedy": self.remedy}
+        return {"type": type(self).__name__, "code": self.code, "message": self.message, "remedy": self.remedy}
 
 
 class InvalidInput(IrError, ValueError):
@@ -71,6 +107,14 @@ class InvalidInput(IrError, ValueError):
 
 class FilterError(InvalidInput):
     """A metadata filter does not parse."""
+
+
+class NotFound(InvalidInput, LookupError):
+    """A corpus has no such artifact, path or line."""
+
+
+class OutsideCorpus(InvalidInput):
+    """A path leads out of what the user registered, or names what no caller from outside may name."""
 
 
 class CorpusError(IrError):
@@ -127,6 +171,20 @@ class LlmError(IrError):
 
 class RerankError(IrError):
     """A reranker did not answer, or not usefully."""
+
+
+class ClientError(IrError):
+    """The settings of a client, such as Claude Code, cannot be read or changed."""
+
+
+class Cancelled(IrError):
+    """Whoever asked does not want the answer any more."""
+
+    exit_code = 130
+
+
+class DeadlineExceeded(IrError, TimeoutError):
+    """The answer would come after the time that was given for it."""
 
 
 class MissingExtra(IrError, ImportError):

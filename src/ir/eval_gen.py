@@ -18,7 +18,13 @@ from typing import Any
 
 from ir.errors import InvalidInput, LlmError
 from ir.eval.cases import DiscoveryCase
+from ir.index.progress import Listener, Ticker
 from ir.options import count
+from ir.protocols import CorpusOrName, Source, WithScope
+from ir.secrets.texts import for_show
+from ir.strategy.markdown import first_title
+from ir.strategy.prose import prose_of
+from ir.strategy.text import layout_of
 
 __all__ = [
     "NAME_PLACEHOLDER",
@@ -42,6 +48,9 @@ NAME_PLACEHOLDER = "this capability"
 _OTHER_PLACEHOLDER = "the item"
 _MAX_DESCRIPTION_CHARS = 4000
 _GIVE_UP_AFTER = 3
+_LONGEST_SUFFIX = 8
+#: Files of these names say nothing of what they hold; their folder does.
+_EVERYWHERE = frozenset({"readme", "index", "skill", "main", "__init__"})
 
 #: ``(description, *, n) -> queries``
 QueryGenerator = Callable[..., Sequence[str]]
@@ -130,13 +139,21 @@ def _lines(answer: str) -> list[str]:
 def extract_queries(description: str, *, n: int) -> Queries:
     """The first ``n`` sentences of a description: what there is without a language model.
 
-    >>> extract_queries("Reads PDF files. Finds tables in them!", n=1)
+    Code, tables and headings of Markdown are nobody's questions, and are left out. Where other sentences are left, so
+    are those that a name was hidden in.
+
+    >>> extract_queries("# Tables\\n\\nReads PDF files. Finds tables in them!", n=1)
     ['Reads PDF files']
     """
-    pieces = re.split(r"(?<=[.!?])\s+|\n+", description)
-    sentences = [piece.strip(" \t.!?#*-") for piece in pieces]
-    spoken = [sentence[:200] for sentence in sentences if sum(map(str.isalpha, sentence)) > 8]
-    return Queries(spoken[:n], "extracted")
+    sentences = [piece for block in prose_of(description) for piece in re.split(r"(?<=[.!?])\s+", block)]
+    bare = [sentence.strip(" \t.!?:#*-") for sentence in sentences]
+    spoken = [sentence[:200] for sentence in bare if sum(map(str.isalpha, sentence)) > 8]
+    unmasked = [sentence for sentence in spoken if not _hides_name(sentence)]
+    return Queries((unmasked or spoken)[:n], "extracted")
+
+
+def _hides_name(sentence: str) -> bool:
+    return NAME_PLACEHOLDER in sentence or _OTHER_PLACEHOLDER in sentence
 
 
 class _Asker:
@@ -195,7 +212,7 @@ def make_llm_abstention_generator(
         written = asker.ask(ABSTENTION_PROMPT.format(theme=theme, n=n), n)
         if written:
             return Queries(written, "llm")
-        from ir.eval.probes import probe_queries
+        from ir.select.probes import probe_queries
 
         probes = list(probe_queries())
         return Queries(random.Random(seed).sample(probes, min(n, len(probes))), "probes")
@@ -209,17 +226,33 @@ def _describe(raw: Any) -> str:
             value = raw.get(key)
             if isinstance(value, str) and value.strip():
                 return value
-        return "\n".join(value for value in raw.values() if isinstance(value, str))
+        texts = (value for key, value in raw.items() if not str(key).startswith("_"))
+        return "\n".join(value for value in texts if isinstance(value, str))
     return str(raw)
 
 
-def _name(artifact_id: str, raw: Any) -> str:
-    name = raw.get("name") if isinstance(raw, Mapping) else None
-    return name if isinstance(name, str) and name.strip() else artifact_id
+def _names(artifact_id: str, raw: Any, description: str) -> list[str]:
+    """What an artifact is called, longest first: by its name or id, its file, its title and its first heading."""
+    told = raw if isinstance(raw, Mapping) else {}
+    name = told.get("name")
+    found = [name if isinstance(name, str) and name.strip() else artifact_id, _file_name(artifact_id)]
+    found += [told.get("title"), first_title(description) if layout_of(artifact_id, raw) == "markdown" else None]
+    names = [name.strip() for name in found if isinstance(name, str) and name.strip()]
+    return sorted(dict.fromkeys(names), key=len, reverse=True)
+
+
+def _file_name(artifact_id: str) -> str | None:
+    """The name of a file without its suffix, or of the folder of one that is called as in every folder."""
+    *folders, last = artifact_id.split("/")
+    stem, dot, suffix = last.rpartition(".")
+    if not folders and not (dot and stem and suffix.isalnum() and len(suffix) <= _LONGEST_SUFFIX):
+        return None
+    own = stem or last
+    return own if own.lower() not in _EVERYWHERE else folders[-1] if folders else None
 
 
 def generate_cases(
-    source: Any,
+    source: Source | Mapping[str, Any],
     *,
     k: int = DFLT_QUERIES_PER_ARTIFACT,
     mask_names: bool = True,
@@ -229,8 +262,9 @@ def generate_cases(
     max_artifacts: int | None = None,
     corpus_name: str | None = None,
     on_skip: Callable[[str, str], None] | None = None,
+    progress: Listener | None = None,
 ) -> list[DiscoveryCase]:
-    """Up to ``k`` cases for each artifact of ``source`` (anything with ``items()``), with the artifact as gold.
+    """Up to ``k`` cases for each artifact of ``source`` (or of a mapping from ids to items), with the artifact as gold.
 
     An artifact that cannot be read, says less than ``min_chars``, or for which the generator fails is passed over:
     ``on_skip(artifact_id, reason)`` is told of each, and one warning counts them. With ``max_artifacts``, the first
@@ -240,24 +274,27 @@ def generate_cases(
     if max_artifacts is not None and max_artifacts < 1:
         raise InvalidInput(f"max_artifacts must be at least 1, not {max_artifacts!r}.")
     generate = query_generator or make_llm_query_generator()
-    scope = getattr(source, "scope", source)
+    scope = source if isinstance(source, Mapping) else source.scope
     ids = list(scope) if max_artifacts is None else sorted(scope)[:max_artifacts]
     cases: list[DiscoveryCase] = []
     skipped: dict[str, str] = {}
+    ticker = Ticker(progress, "write cases", len(ids), unit="items")
     for artifact_id in ids:
+        ticker.tick()
         try:
             raw = scope[artifact_id]
             description = (describe or _describe)(raw).strip()
-            name = _name(artifact_id, raw)
+            names = _names(artifact_id, raw, description) if mask_names else []
             if len(description) < min_chars:
                 raise InvalidInput(f"Its description has fewer than {min_chars} characters.")
-            queries = generate(mask_name(description, name) if mask_names else description, n=k)
-            found = _cases(artifact_id, name if mask_names else None, queries, k, corpus_name)
+            queries = generate(for_show(_masked(description, names)), n=k)
+            found = _cases(artifact_id, names if mask_names else None, queries, k, corpus_name)
             if not found:
                 raise InvalidInput("No usable query was written for it.")
             cases.extend(found)
         except Exception as error:  # whatever one artifact's generator does, the others still get their cases
             skipped[artifact_id] = str(error)
+    ticker.end()
     for artifact_id, reason in skipped.items():
         if on_skip is not None:
             on_skip(artifact_id, reason)
@@ -270,11 +307,17 @@ def generate_cases(
 
 
 def _cases(
-    artifact_id: str, hidden_name: str | None, queries: Sequence[str], k: int, corpus_name: str | None
+    artifact_id: str, hidden: Sequence[str] | None, queries: Sequence[str], k: int, corpus_name: str | None
 ) -> list[DiscoveryCase]:
-    metadata = {"generator": getattr(queries, "generator", "custom"), "masked": hidden_name is not None}
-    usable = [text for text in _distinct(queries) if not (hidden_name and leaks_name(text, hidden_name))]
+    metadata = {"generator": getattr(queries, "generator", "custom"), "masked": hidden is not None}
+    usable = [text for text in _distinct(queries) if not any(leaks_name(text, name) for name in hidden or ())]
     return [DiscoveryCase(text, (artifact_id,), corpus_name, artifact_id, metadata) for text in usable[:k]]
+
+
+def _masked(description: str, names: Sequence[str]) -> str:
+    for name in names:
+        description = mask_name(description, name)
+    return description
 
 
 def _distinct(queries: Sequence[str]) -> list[str]:
@@ -299,7 +342,7 @@ def generate_abstention_cases(
 
 
 def build_eval_set(
-    source: Any,
+    source: Source | Mapping[str, Any],
     *,
     k: int = DFLT_QUERIES_PER_ARTIFACT,
     abstention_frac: float = DFLT_ABSTENTION_FRAC,
@@ -321,7 +364,7 @@ def build_eval_set(
     return gold + off_topic
 
 
-def corpus_signature(source_or_corpus: Any) -> str:
+def corpus_signature(source_or_corpus: Source | Mapping[str, Any] | CorpusOrName) -> str:
     """A short hash of the artifact ids, whatever their order: keep it in a case file's ``__meta__``.
 
     >>> corpus_signature({"a": 1, "b": 2}) == corpus_signature({"b": 0, "a": 0})
@@ -329,7 +372,7 @@ def corpus_signature(source_or_corpus: Any) -> str:
     """
     if isinstance(source_or_corpus, Mapping):
         ids: Iterable[str] = source_or_corpus
-    elif getattr(source_or_corpus, "scope", None) is not None:
+    elif isinstance(source_or_corpus, WithScope):
         ids = source_or_corpus.scope
     else:
         from ir.eval.retrieval import corpus_artifact_ids

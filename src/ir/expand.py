@@ -9,7 +9,8 @@ from typing import Any
 from ir.base import Record, SearchHit, json_clean
 from ir.errors import InvalidInput, SeedNotFound
 from ir.options import count
-from ir.protocols import NeighborhoodPolicy
+from ir.protocols import NeighborhoodPolicy, StoreOrName
+from ir.secrets.texts import for_show
 
 __all__ = [
     "DFLT_MIN_STITCH_OVERLAP",
@@ -24,6 +25,8 @@ __all__ = [
 DFLT_WINDOW = 1
 #: Two texts without offsets are taken to overlap only if at least so many characters agree.
 DFLT_MIN_STITCH_OVERLAP = 8
+#: Between neighbours, a gap of no more characters is the white space that was trimmed where they were cut.
+MAX_TRIMMED = 16
 _OMISSION = "\n…\n"
 
 
@@ -43,8 +46,8 @@ class Passage:
     surface_index: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The passage in JSON's types only."""
-        clean: dict[str, Any] = json_clean(asdict(self))
+        """The passage in JSON's types only, with stars for the keys in its text."""
+        clean: dict[str, Any] = for_show(json_clean(asdict(self)))
         return clean
 
 
@@ -77,7 +80,7 @@ def parent_policy() -> NeighborhoodPolicy:
 
 def expand(
     hit: SearchHit,
-    corpus: Any,
+    corpus: StoreOrName,
     *,
     policy: Callable[[SearchHit, Sequence[Record]], Sequence[Record]] | None = None,
 ) -> Passage:
@@ -108,7 +111,11 @@ def expand(
 
 
 def stitch(records: Sequence[Record]) -> str:
-    """The texts of records in plan order as one, each overlap once; ``…`` stands where something is left out."""
+    """The texts of records in plan order as one, each overlap once; ``…`` stands where something is left out.
+
+    Offsets say what overlaps. Without them, the end of one text that the next one begins with is taken for an overlap,
+    if they are neighbours; a text that comes twice as a whole is there twice.
+    """
     text = ""
     last: Record | None = None
     reach: int | None = None
@@ -119,29 +126,32 @@ def stitch(records: Sequence[Record]) -> str:
             text += "\n\n" + record.text
             reach = None
         else:
-            text = _joined(text, record, reach, adjacent=record.surface_index == last.surface_index + 1)
+            text += _added(text, last, record, reach)
         last = record
         end = _offset(record, "end")
         reach = end if reach is None or end is None else max(end, reach)
     return text
 
 
-def _joined(text: str, record: Record, reach: int | None, *, adjacent: bool) -> str:
+def _added(text: str, last: Record, record: Record, reach: int | None) -> str:
+    """What a record adds to the ``text`` so far, which ends with ``last`` and is known up to the offset ``reach``."""
+    adjacent = record.surface_index == last.surface_index + 1
     start, end = _offset(record, "start"), _offset(record, "end")
     if reach is not None and start is not None and end is not None:
-        if end <= reach and record.text in text:
-            return text
         shared = reach - start
-        if shared > 0 and text.endswith(record.text[:shared]):
-            return text + record.text[shared:]
-        if shared == 0:
-            return text + record.text
         if shared < 0:
-            return text + ("\n" if adjacent else _OMISSION) + record.text
-    shared = overlap(text, record.text)
-    if shared >= DFLT_MIN_STITCH_OVERLAP:
-        return text + record.text[shared:]
-    return text + ("\n" if adjacent else _OMISSION) + record.text
+            trimmed = adjacent and -shared <= MAX_TRIMMED
+            return ("\n" if trimmed else _OMISSION) + record.text
+        if end <= reach and record.text in text:
+            return ""
+        if text.endswith(record.text[:shared]):
+            return record.text[shared:]
+    if not adjacent:
+        return _OMISSION + record.text
+    shared = overlap(last.text, record.text)
+    if DFLT_MIN_STITCH_OVERLAP <= shared < len(record.text):
+        return record.text[shared:]
+    return "\n" + record.text
 
 
 def _offset(record: Record, name: str) -> int | None:

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ir.base import storable
 from ir.errors import FilterError
+from ir.surrogates import storable
 
 __all__ = [
     "LEAF_OPERATORS",

@@ -17,6 +17,7 @@ from ir.config import Settings
 from ir.endpoint import MAX_REPLY_BYTES, READ_BYTES, TRANSPORT, Endpoint, Passing
 from ir.errors import LlmError
 from ir.options import choice
+from ir.secrets.texts import for_show
 
 __all__ = ["LlmClient", "first_use"]
 
@@ -111,7 +112,8 @@ class LlmClient:
         raise Passing("the stream ended before the answer did")
 
     def _body(self, prompt: Prompt, *, stream: bool = False) -> dict[str, Any]:
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(item) for item in prompt]
+        asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(item) for item in prompt]
+        messages = for_show(asked)  # who answers is somebody else
         body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": stream}
         return body | {
             name: getattr(self, name) for name in ("temperature", "max_tokens") if getattr(self, name) is not None

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput, IrError
 from ir.options import choice
-from ir.select.gate import PROBES
+from ir.policy import NEVER, OUTDATED, Done, Policy
+from ir.protocols import Corpus, Source, Store
+from ir.select.gate import AUTOMATIC, PROBES
 
 if TYPE_CHECKING:
-    from ir.index.progress import Listener
-    from ir.store import CorpusStore
+    from ir.index.progress import Listener, Progress
 
 __all__ = ["STATUSES", "TASKS", "MaintenanceResult", "maintain"]
 
 #: ``build`` what was never built, ``update`` what changed in the source, ``reindex`` after another strategy,
-#: synthesizer or embedder was chosen, ``calibrate`` floors of another embedder; ``check`` found nothing of these.
-TASKS = ("build", "update", "reindex", "calibrate", "check")
-STATUSES = ("current", "due", "done", "skipped", "failed")
+#: synthesizer or embedder was chosen, ``upgrade`` what the better model has not read, ``calibrate`` floors of another
+#: embedder; ``check`` found nothing of these.
+TASKS = ("build", "update", "reindex", "upgrade", "calibrate", "check")
+STATUSES = ("current", "waiting", "due", "done", "skipped", "failed")
 
 
 @dataclass(frozen=True)
 class MaintenanceResult:
-    """One task for one corpus. ``due``: a dry run did not do it; ``skipped``: it needs you, and ``detail`` says how."""
+    """One task for one corpus. ``due``: a dry run did not do it; ``waiting``: it is not time yet, by the policy of the
+    corpus; ``skipped``: it needs you, and ``detail`` says how."""
 
     corpus: str
     task: str
@@ -37,65 +41,156 @@ class MaintenanceResult:
 
 
 def maintain(
-    names: str | Iterable[str] | None = None, *, dry_run: bool = False, progress: Listener | None = None
+    names: str | Iterable[str] | None = None,
+    *,
+    dry_run: bool = False,
+    progress: Listener | None = None,
+    at_once: bool = False,
+    now: datetime | None = None,
 ) -> list[MaintenanceResult]:
     """Do what is due for the registered corpora, or for those named; one that fails does not stop the others.
 
     A corpus is brought up to date with its source, made again where its strategy, the synthesizer of its synopses or
     its embedder is no longer the registered one, and its floors are calibrated again if they are for another embedder.
     A floor from probes can always be made again; one from labelled cases if the file it was made from is still there.
-    ``dry_run`` only says what is due.
+    ``dry_run`` only says what is due. What is due when is the corpus's :class:`~ir.policy.Policy`; ``at_once`` goes by
+    the default one instead, and ``now`` stands for the present.
     """
-    from ir.registry import registered
+    from ir.registry import entered, registered
 
     entries = registered()
-    wanted = list(entries) if names is None else [names] if isinstance(names, str) else list(names)
+    wanted = list(entered()) if names is None else [names] if isinstance(names, str) else list(names)
     for name in wanted:
         choice("registered corpus", name, entries)
-    return [result for name in wanted for result in _maintain_one(name, entries[name], dry_run, progress)]
+    present = (now or datetime.now(UTC)).astimezone()
+    return [
+        result
+        for name in wanted
+        for result in _Upkeep(name, entries[name], dry_run, progress, present).results(at_once=at_once)
+    ]
 
 
-def _maintain_one(
-    name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None
-) -> list[MaintenanceResult]:
-    try:
-        results = _index(name, entry, dry_run, progress)
-        if results and results[-1].status in ("failed", "skipped"):
-            return results
-        results += _calibrations(name, results, dry_run)
-    except (IrError, OSError) as error:
-        return [MaintenanceResult(name, "check", "failed", str(error))]
-    return results or [MaintenanceResult(name, "check", "current", "nothing is due")]
+class _Upkeep:
+    """The upkeep of one corpus at one moment."""
+
+    def __init__(
+        self, name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None, now: datetime
+    ) -> None:
+        self.name = name
+        self.entry = entry
+        self.dry_run = dry_run
+        self.progress = progress
+        self.now = now
+        self.done = Done()
+
+    def results(self, *, at_once: bool) -> list[MaintenanceResult]:
+        try:
+            policy = Policy() if at_once else Policy.of(self.entry.get("maintenance"))
+            pause = policy.pause(self.now)
+            if pause is not None:
+                return [MaintenanceResult(self.name, "check", "waiting", pause)]
+            results = self._refreshed(policy)
+            if results and results[-1].status in ("failed", "skipped"):
+                return results
+            results += self._calibrated(policy, results)
+        except (IrError, OSError) as error:
+            return [MaintenanceResult(self.name, "check", "failed", str(error))]
+        return results or [MaintenanceResult(self.name, "check", "current", "nothing is due")]
+
+    def _told(self, step: Progress) -> None:
+        """Each step with the name of the corpus. No other embedder is proposed: nobody chose one just now."""
+        if self.progress is not None:
+            plain = None if step.estimate is None else replace(step.estimate, faster=None)
+            self.progress(step.but(part=self.name, estimate=plain))
+
+    def _refreshed(self, policy: Policy) -> list[MaintenanceResult]:
+        wait = policy.wait("refresh", self.done.when(self.name, "refreshed"), self.now)
+        if wait is not None:
+            return [MaintenanceResult(self.name, "check", "waiting", wait)]
+        results = _index(self.name, self.entry, self.dry_run, self._told)
+        # What failed is tried again at the next run, however soon that is.
+        if policy.is_timed and not self.dry_run and all(result.status == "done" for result in results):
+            self.done.note(self.name, refreshed=self.now.isoformat(timespec="seconds"))
+        return results
+
+    def _calibrated(self, policy: Policy, before: list[MaintenanceResult]) -> list[MaintenanceResult]:
+        from ir.index import open_store
+
+        if policy.calibrate == NEVER:
+            return []
+        last = self.done.when(self.name, "calibrated")
+        again = policy.calibrate != OUTDATED and policy.wait("calibrate", last, self.now) is None
+        held = self.done.about(self.name).get("calibrated_version")
+        results = _calibrations(self.name, before, self.dry_run, held, again=again, progress=self._told)
+        if again and results and not self.dry_run:
+            with open_store(self.name) as store:
+                version = store.version
+            self.done.note(self.name, calibrated=self.now.isoformat(timespec="seconds"), calibrated_version=version)
+        return results
 
 
 def _index(name: str, entry: Mapping[str, Any], dry_run: bool, progress: Listener | None) -> list[MaintenanceResult]:
-    """Bring the index up to date; nothing is returned for one that is."""
-    from ir.index import build, is_built, plan_build, store_for
+    """Bring the index up to date, first by the fast model if it has one; nothing is returned for one that is."""
+    from ir.index import store_for
+
+    with store_for(name) as store:
+        results = _updated(name, entry, store, dry_run, progress)
+        if all(result.status == "done" for result in results):
+            results += _upgraded(name, store, dry_run, progress)
+    return results
+
+
+def _upgraded(name: str, store: Store, dry_run: bool, progress: Listener | None) -> list[MaintenanceResult]:
+    """Let the better model of a corpus read what it has not read yet, unless the user wants none."""
+    from ir.config import Settings
+    from ir.index.upgrade_job import do, standing
+
+    now = standing(store, name)
+    if now is None or now.running or Settings.load()["upgrade"] == "never":
+        return []
+    if dry_run:
+        return [MaintenanceResult(name, "upgrade", "due", f"{now.total - now.done:,} records to {now.model}")]
+    try:
+        made = do(store, name, progress=progress)
+    except (IrError, OSError) as error:
+        return [MaintenanceResult(name, "upgrade", "failed", str(error))]
+    return [] if made is None else [MaintenanceResult(name, "upgrade", "done", f"{made:,} records to {now.model}")]
+
+
+def _updated(
+    name: str, entry: Mapping[str, Any], store: Store, dry_run: bool, progress: Listener | None
+) -> list[MaintenanceResult]:
+    from ir.index import build, is_built, plan_build
     from ir.index.builder import prunes
-    from ir.registry import source_from_entry
+    from ir.index.upgrade import build_fast, built_by, upgrade_of
+    from ir.registry import enter_preset, source_from_entry
 
     source = source_from_entry(name, entry)
-    with store_for(name) as store:
-        built = is_built(store)
-        config = store.get_config() if built else {}
-        spec = _embedder(entry, config)
-        if spec is None:
-            detail = "it was built with an embedder of your own; rebuild it from Python"
-            return [MaintenanceResult(name, "update", "skipped", detail)]
-        full = prunes(store)
-        plan = plan_build(source, store=store if built else None, embedder=spec, full=full)
-        counts = [(len(plan.added), "added"), (len(plan.changed), "changed"), (len(plan.removed), "removed")]
-        told = ", ".join(f"{number:,} {word}" for number, word in counts if number)
-        if built and not told:
-            return []
-        task = _task(source, store, spec) if built else "build"
-        if dry_run:
-            return [MaintenanceResult(name, task, "due", told)]
-        try:
+    built = is_built(store)
+    fast = built and upgrade_of(store) is not None and str(entry.get("embedder") or "default") == "default"
+    spec = built_by(store) if fast else _embedder(entry, store.get_config() if built else {})
+    if spec is None:
+        detail = "it was built with an embedder of your own; rebuild it from Python"
+        return [MaintenanceResult(name, "update", "skipped", detail)]
+    full = prunes(store)
+    plan = plan_build(source, store=store if built else None, embedder=spec, full=full, progress=progress)
+    counts = [(len(plan.added), "added"), (len(plan.changed), "changed"), (len(plan.removed), "removed")]
+    told = ", ".join(f"{number:,} {word}" for number, word in counts if number)
+    if built and not told:
+        return []
+    task = _task(source, store, spec) if built else "build"
+    if dry_run:
+        return [MaintenanceResult(name, task, "due", told)]
+    try:
+        if fast:
+            build_fast(source, store=store, full=full, progress=progress)
+        else:
             build(source, store=store, embedder=spec, full=full, progress=progress)
-        except (IrError, OSError) as error:
-            return [MaintenanceResult(name, task, "failed", str(error))]
-        return [MaintenanceResult(name, task, "done", told)]
+    except (IrError, OSError) as error:
+        return [MaintenanceResult(name, task, "failed", str(error))]
+    if len(store):
+        enter_preset(name)
+    return [MaintenanceResult(name, task, "done", told)]
 
 
 def _embedder(entry: Mapping[str, Any], config: Mapping[str, Any]) -> str | None:
@@ -115,7 +210,7 @@ def _embedder(entry: Mapping[str, Any], config: Mapping[str, Any]) -> str | None
     return best_available()
 
 
-def _task(source: Any, store: CorpusStore, spec: str) -> str:
+def _task(source: Source, store: Store, spec: Any) -> str:
     """Whether the index was made in another way, or only of other content."""
     from ir.index.recipe import recipe_for
 
@@ -124,36 +219,43 @@ def _task(source: Any, store: CorpusStore, spec: str) -> str:
     return "update" if made == (target.embedder_id, target.strategy_id, target.same_model) else "reindex"
 
 
-def _calibrations(name: str, before: list[MaintenanceResult], dry_run: bool) -> list[MaintenanceResult]:
-    from ir.index import Corpus, is_built, open_corpus, store_for
+def _calibrations(
+    name: str, before: list[MaintenanceResult], dry_run: bool, held: str | None, *, again: bool, progress: Listener
+) -> list[MaintenanceResult]:
+    """Make floors again that are for another embedder; ``again`` also the others, unless the corpus is still in the
+    state ``held``, for which they would come out the same."""
+    from ir.index import is_built, open_corpus, store_for
 
     with store_for(name) as store:
-        if not is_built(store) or not store.calibration_modes():
+        if not is_built(store) or not set(store.calibration_modes()) - {AUTOMATIC}:
             return []
-    corpus: Corpus = open_corpus(name)
+    corpus = open_corpus(name)
     # A dry run leaves the old embedder in place, so all that reindexing will outdate is due as well.
     outdating = any(result.task == "reindex" and result.status == "due" for result in before)
+    every = outdating or (again and corpus.store.version != held)
     results = []
     for key in corpus.store.calibration_modes():
+        if key == AUTOMATIC:  # builds see to it
+            continue
         record = corpus.store.get_calibration(key) or {}
-        if not outdating and record.get("embedder_id") in (None, corpus.embedder_id):
+        if not every and record.get("embedder_id") in (None, corpus.embedder_id):
             continue
         if dry_run:
             results.append(MaintenanceResult(name, "calibrate", "due", f"the floor for {key!r}"))
         else:
-            results.append(_calibrated(corpus, key, record))
+            results.append(_calibrated(corpus, key, record, progress))
     return results
 
 
-def _calibrated(corpus: Any, key: str, record: Mapping[str, Any]) -> MaintenanceResult:
+def _calibrated(corpus: Corpus, key: str, record: Mapping[str, Any], progress: Listener) -> MaintenanceResult:
     try:
-        floor = _floor(corpus, record)
+        floor = _floor(corpus, record, progress)
     except (IrError, OSError) as error:
         return MaintenanceResult(corpus.name, "calibrate", "skipped", f"the floor for {key!r}: {error}")
     return MaintenanceResult(corpus.name, "calibrate", "done", f"the floor for {key!r} is now {floor:.3f}")
 
 
-def _floor(corpus: Any, record: Mapping[str, Any]) -> float:
+def _floor(corpus: Corpus, record: Mapping[str, Any], progress: Listener) -> float:
     """Calibrate again as it was done before, save it, and return the floor."""
     from ir.eval import DFLT_PERCENTILE, MinScoreCalibration, calibrate_from_probes, calibrate_min_score, load_cases
     from ir.eval.probes import read_probes
@@ -164,7 +266,7 @@ def _floor(corpus: Any, record: Mapping[str, Any]) -> float:
         raise InvalidInput("It was made with a reranker.", remedy="Calibrate again from Python, with that reranker.")
     if was.made_from and not Path(was.made_from).is_file():
         raise InvalidInput(f"{was.made_from}, which it was made from, is gone.", remedy=again)
-    keywords: dict[str, Any] = {"mode": was.mode, "k": was.k}
+    keywords: dict[str, Any] = {"mode": was.mode, "k": was.k, "progress": progress}
     if was.fusion:
         keywords["fusion"] = was.fusion
     if was.kind == PROBES:

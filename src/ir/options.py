@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from ir.errors import InvalidInput
 from ir.filters import Filter, parse_filter
@@ -13,15 +14,20 @@ from ir.filters import Filter, parse_filter
 __all__ = [
     "DFLT_ALPHA",
     "DFLT_FUSION",
+    "DFLT_RERANK_MAX_CHARS",
     "DFLT_RRF_K",
     "FUSIONS",
     "LANGUAGES",
     "MODES",
     "CorpusDefault",
+    "SearchKeywords",
     "SearchOptions",
     "choice",
     "count",
+    "shows_keywords",
 ]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
@@ -41,6 +47,8 @@ class CorpusDefault(float):
 #: The weight of the dense channel, where neither the caller nor the corpus has another.
 DFLT_ALPHA = CorpusDefault(0.5)
 RERANK_TEXTS = ("surface", "artifact")
+#: How much of an artifact a reranker is given: more than models of this kind read, and cheap to put together.
+DFLT_RERANK_MAX_CHARS = 2000
 
 
 def choice(what: str, value: object, allowed: Iterable[str]) -> str:
@@ -71,6 +79,39 @@ def count(what: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
+class SearchKeywords(TypedDict, total=False):
+    """The keywords of :func:`ir.search`, for editors and type checkers; :class:`SearchOptions` has the defaults."""
+
+    k: int
+    filter: Mapping[str, Any] | Filter | None
+    surfaces: Iterable[str] | None
+    per_artifact: bool | int
+    mode: str
+    fusion: str
+    rrf_k: float
+    alpha: float
+    bm25_sat_k: float | None
+    fetch_k: int | None
+    rerank: Any
+    bm25: Mapping[str, float] | None
+    formulate: Callable[[str], Any] | None
+    explain: bool
+    surface_weights: Mapping[str, float] | None
+    depth: int | None
+    rerank_weight: float | None
+    rerank_text: str
+    graph_boost: Callable[[Any], float] | None
+    feedback: float
+    rerank_max_chars: int
+    dep_boost: Callable[[Any], float] | None
+    boosts: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None
+    exit_when: Callable[[Any], Any] | None
+    expansion: Callable[[Any], Any] | None
+    space: str | None
+    words: str | None
+    meaning: str | None
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """How to search: the keywords of :func:`ir.search`, validated.
@@ -84,7 +125,7 @@ class SearchOptions:
     k: int = 10
     filter: Filter | None = None
     surfaces: frozenset[str] | None = None
-    per_artifact: bool = True
+    per_artifact: bool | int = True
     mode: str = "dense"
     fusion: str = DFLT_FUSION
     rrf_k: float = DFLT_RRF_K
@@ -101,6 +142,14 @@ class SearchOptions:
     rerank_text: str = "surface"
     graph_boost: Any = None
     feedback: float = 0.0
+    rerank_max_chars: int = DFLT_RERANK_MAX_CHARS
+    dep_boost: Any = None
+    boosts: tuple[Callable[..., Any], ...] = ()
+    exit_when: Callable[..., Any] | None = None
+    expansion: Callable[..., Any] | None = None
+    space: str | None = None
+    words: str | None = None
+    meaning: str | None = None
 
     @classmethod
     def of(cls, **keywords: Any) -> SearchOptions:
@@ -112,14 +161,18 @@ class SearchOptions:
         given["filter"] = parse_filter(given.get("filter"))
         if given.get("surfaces") is not None:
             given["surfaces"] = _surfaces(given["surfaces"])
+        if "boosts" in given:
+            given["boosts"] = _boosts(given["boosts"])
         return cls(**given)
 
     def __post_init__(self) -> None:
-        for name in ("k", "fetch_k", "depth"):
+        for name in ("k", "fetch_k", "depth", "rerank_max_chars"):
             value = getattr(self, name)
-            if value is not None or name == "k":
+            if value is not None or name in ("k", "rerank_max_chars"):
                 # Stores pass them on to libraries that take no other whole numbers than Python's.
                 object.__setattr__(self, name, count(name, value))
+        if not isinstance(self.per_artifact, bool):
+            object.__setattr__(self, "per_artifact", count("per_artifact", self.per_artifact))
         choice("mode", self.mode, MODES)
         choice("fusion", self.fusion, FUSIONS)
         choice("rerank_text", self.rerank_text, RERANK_TEXTS)
@@ -134,20 +187,69 @@ class SearchOptions:
             _check_bm25(self.bm25)
         if self.surface_weights is not None:
             _check_weights(self.surface_weights)
-        for name in ("formulate", "graph_boost"):
+        for name in ("formulate", "graph_boost", "dep_boost", "exit_when", "expansion"):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise InvalidInput(f"{name} must be callable, not {value!r}.")
+        if self.space is not None and not isinstance(self.space, str):
+            raise InvalidInput(f"space must be the name of a space of vectors, not {self.space!r}.")
+        for name in ("words", "meaning"):
+            text = getattr(self, name)
+            if text is not None and (not isinstance(text, str) or not text.strip()):
+                raise InvalidInput(f"{name} must be text that is not empty, not {text!r}.")
+
+    def with_alpha(self, alpha: float) -> SearchOptions:
+        """The same with another weight of the dense channel; the rest has been checked, which takes its time."""
+        other = object.__new__(SearchOptions)
+        other.__dict__.update(self.__dict__, alpha=_number("alpha", alpha, 0, 1))
+        return other
+
+    @property
+    def each(self) -> int:
+        """How many hits of one artifact there may be, if they are apart; 1 also where every record is one."""
+        return max(1, int(self.per_artifact))
 
     @property
     def candidates(self) -> int:
         """How many records to consider before collapsing to artifacts."""
         if self.fetch_k is not None:
             return self.fetch_k
-        return max(5 * self.k, 50) if self.per_artifact else self.k
+        # A boost that saw only what is returned anyway could bring in nothing.
+        wide = self.per_artifact or self.dep_boost is not None or self.boosts
+        return max(5 * self.k, 50) if wide else self.k
+
+    @property
+    def reorders(self) -> bool:
+        """Whether something after the fusion may lift a record that is not among the best yet."""
+        return not (self.rerank is self.graph_boost is self.dep_boost is None and not self.boosts)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the fused order is the final one, so that no more than the best ``k`` have to be known."""
+        return not (self.surface_weights or self.expansion is not None or self.reorders)
 
 
 _KNOWN = frozenset(item.name for item in fields(SearchOptions))
+
+
+def shows_keywords(function: _Function) -> _Function:
+    """Let ``inspect.signature`` name the keywords of a search, with their defaults, where ``**keywords`` takes them."""
+    shown = signature(function)
+    kept = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    types = {name: getattr(kind, "__forward_arg__", kind) for name, kind in SearchKeywords.__annotations__.items()}
+    named = [
+        Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=types[item.name])
+        for item in fields(SearchOptions)
+    ]
+    function.__signature__ = shown.replace(parameters=[*kept, *named])  # type: ignore[attr-defined]
+    return function
+
+
+def _boosts(value: Any) -> tuple[Callable[..., Any], ...]:
+    listed = [] if value is None else [value] if callable(value) else value
+    if not isinstance(listed, (list, tuple)) or not all(map(callable, listed)):
+        raise InvalidInput(f"boosts must be a function of the pool, or a list of such functions, not {value!r}.")
+    return tuple(listed)
 
 
 def _surfaces(value: object) -> frozenset[str]:

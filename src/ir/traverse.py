@@ -6,12 +6,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import log1p
-from typing import Any, NamedTuple, Protocol
+from os import PathLike
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ir.base import Record, SearchHit
 from ir.errors import InvalidInput, NoLedgerEntry
 from ir.graph import REF, CorpusGraph, canonical_node_id
+from ir.index.opening import as_corpus
 from ir.options import count
+from ir.protocols import Corpus, CorpusOrName, StoreOrName
 
 __all__ = [
     "DFLT_LEAF_KINDS",
@@ -51,20 +54,28 @@ class WalkState:
     cache: dict[str, Any] = field(default_factory=dict)
 
 
+#: A node that may be committed, how far it is from its seed, and its score.
+Scored = tuple[Any, int, float]
+
+
+@runtime_checkable
 class WalkPolicy(Protocol):
     """What a walk means: where it starts, what a node is worth, and where it goes on.
 
-    ``select`` gets ``(score, node)`` pairs, best first, and returns those to commit; ``stop`` ends the walk early;
-    ``to_hit`` makes a result of a committed node, or ``None`` of one that only led the way.
+    ``select`` gets ``(node, depth, score)`` triples, best first, and returns those to commit; ``stop`` ends the walk
+    early; ``to_hit`` makes a result of a committed node, or ``None`` of one that only led the way.
     """
 
     def seed(self, state: WalkState, store: Any) -> Iterable[Any]: ...
     def score(self, state: WalkState, node: Any, store: Any) -> float: ...
-    def select(self, state: WalkState, scored: Sequence[tuple[float, Any]]) -> Sequence[tuple[float, Any]]: ...
+    def select(self, state: WalkState, scored: Sequence[Scored]) -> Sequence[Scored]: ...
     def expand(self, state: WalkState, node: Any, store: Any) -> Iterable[Any]: ...
     def node_id(self, node: Any) -> Hashable: ...
     def stop(self, state: WalkState) -> bool: ...
     def to_hit(self, state: WalkState, node: Any, score: float, depth: int) -> SearchHit | None: ...
+
+
+_METHODS = ("seed", "score", "select", "expand", "node_id", "stop", "to_hit")
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,9 @@ def traverse(
     max_depth, node_budget, k = count("max_depth", max_depth, 0), count("node_budget", node_budget), count("k", k)
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("The query is empty; ask for something.")
+    if not isinstance(policy, WalkPolicy):
+        lacking = [name for name in _METHODS if not callable(getattr(policy, name, None))]
+        raise InvalidInput(f"{policy!r} is no walk policy; it lacks {', '.join(lacking)}.")
     walk = _Walk(WalkState(query, max_depth, node_budget), store, policy, node_budget)
     seeds = policy.seed(walk.state, store)
     frontier = walk.offered((node, _seed_name(node, policy.node_id(node))) for node in seeds)
@@ -137,9 +151,9 @@ class _Walk:
             self.stopped = True
             return []
         known = {self.policy.node_id(offer.node): offer for offer in frontier}
-        chosen = self.policy.select(self.state, [(offer.score, offer.node) for offer in frontier])
+        chosen = self.policy.select(self.state, [(offer.node, depth, offer.score) for offer in frontier])
         done: list[_Offered] = []
-        for _, node in islice(chosen, MAX_OFFERED):
+        for node, _, _ in islice(chosen, MAX_OFFERED):
             offer = known.pop(self.policy.node_id(node), None)
             if offer is None:
                 continue
@@ -170,7 +184,7 @@ def _seed_name(node: Any, node_id: Hashable) -> Any:
 class _Policy:
     """What most policies share: every offered node is worth committing, and only the bounds end the walk."""
 
-    def select(self, state: WalkState, scored: Sequence[tuple[float, Any]]) -> Sequence[tuple[float, Any]]:
+    def select(self, state: WalkState, scored: Sequence[Scored]) -> Sequence[Scored]:
         return scored
 
     def stop(self, state: WalkState) -> bool:
@@ -206,7 +220,7 @@ class _CollapsedTree(_Policy):
         self.leaf_kinds = leaf_kinds
         self.seed_k = seed_k
 
-    def seed(self, state: WalkState, store: Any) -> list[_Surface]:
+    def seed(self, state: WalkState, store: CorpusOrName) -> list[_Surface]:
         from ir.retrieve import search
 
         corpus = _opened(state, store)
@@ -219,10 +233,10 @@ class _CollapsedTree(_Policy):
         hits = search(corpus, state.query, k=self.seed_k, mode="dense", surfaces=wanted, per_artifact=bool(summaries))
         return [_Surface(hit.artifact_id, hit.surface_kind, hit.surface_index, hit) for hit in hits]
 
-    def score(self, state: WalkState, node: _Surface, store: Any) -> float:
+    def score(self, state: WalkState, node: _Surface, store: CorpusOrName) -> float:
         return node.hit.score
 
-    def expand(self, state: WalkState, node: _Surface, store: Any) -> list[_Surface]:
+    def expand(self, state: WalkState, node: _Surface, store: CorpusOrName) -> list[_Surface]:
         return [] if node.kind in self.leaf_kinds else self._leaves(state, node.artifact_id)
 
     def node_id(self, node: _Surface) -> Hashable:
@@ -265,6 +279,10 @@ def reverse_dependency_policy(
     )
 
 
+#: What a graph can be walked over: one that is made already, or what one is made of.
+Linked: TypeAlias = "CorpusGraph | StoreOrName"
+
+
 class _Dependent(NamedTuple):
     """A node of a dependency walk."""
 
@@ -287,26 +305,26 @@ class _ReverseDependency(_Policy):
         self.proximity_weight = proximity_weight
         self.seed_k = seed_k
 
-    def seed(self, state: WalkState, store: Any) -> list[_Dependent]:
+    def seed(self, state: WalkState, store: Linked) -> list[_Dependent]:
         graph = self._graph(state, store)
         if self.seeds is not None:
             named = [canonical_node_id(seed, source=graph.source) for seed in self.seeds]
             return [_Dependent(artifact_id, 0) for source, artifact_id in named if source == graph.source]
         from ir.retrieve import search
 
-        if not hasattr(graph.corpus, "embedder"):
+        if not isinstance(graph.corpus, Corpus):
             raise InvalidInput(
                 "Without seeds the walk starts from a search: make the graph of a corpus, not of a store."
             )
         hits = search(graph.corpus, state.query, k=self.seed_k)
         return [_Dependent(hit.artifact_id, 0) for hit in hits]
 
-    def score(self, state: WalkState, node: _Dependent, store: Any) -> float:
+    def score(self, state: WalkState, node: _Dependent, store: Linked) -> float:
         graph = self._graph(state, store)
         nearness = 1.0 / (1 + node.depth)
         score = self.proximity_weight * nearness
-        if hasattr(graph.corpus, "embedder"):
-            score += max(_cosines(state, graph.corpus, _records(graph, node.artifact_id)), default=0.0)
+        if isinstance(graph.corpus, Corpus):
+            score += max(_cosines(state, graph.corpus, _records(graph.store, node.artifact_id)), default=0.0)
         else:
             score += nearness
         if self.fan_in_weight:
@@ -317,7 +335,7 @@ class _ReverseDependency(_Policy):
             score += self.fan_in_weight * (log1p(fan_in) / log1p(most) if most else 0.0)
         return score
 
-    def expand(self, state: WalkState, node: _Dependent, store: Any) -> list[_Dependent]:
+    def expand(self, state: WalkState, node: _Dependent, store: Linked) -> list[_Dependent]:
         origins = self._graph(state, store).reverse_neighbors(node.artifact_id, edge_type=self.edge_type)
         return [_Dependent(origin, node.depth + 1) for origin in origins]
 
@@ -326,31 +344,30 @@ class _ReverseDependency(_Policy):
 
     def to_hit(self, state: WalkState, node: _Dependent, score: float, depth: int) -> SearchHit | None:
         graph = state.cache["graph"]
-        records = _records(graph, node.artifact_id) if depth else []
+        records = _records(graph.store, node.artifact_id) if depth else []
         return _hit(records[0], score, graph.source) if records else None
 
-    def _graph(self, state: WalkState, store: Any) -> CorpusGraph:
+    def _graph(self, state: WalkState, store: Linked) -> CorpusGraph:
         if "graph" not in state.cache:
             if isinstance(store, CorpusGraph):
                 state.cache["graph"] = store
             else:
-                state.cache["graph"] = CorpusGraph(_opened(state, store) if isinstance(store, str) else store)
+                state.cache["graph"] = CorpusGraph(
+                    _opened(state, store) if isinstance(store, str | PathLike) else store
+                )
         graph: CorpusGraph = state.cache["graph"]
         return graph
 
 
-def _opened(state: WalkState, store: Any) -> Any:
+def _opened(state: WalkState, given: CorpusOrName) -> Corpus:
     """The corpus a walk goes over, opened once if it was named."""
     if "corpus" not in state.cache:
-        if isinstance(store, str):
-            from ir.index import open_corpus
-
-            store = open_corpus(store)
-        state.cache["corpus"] = store
-    return state.cache["corpus"]
+        state.cache["corpus"] = as_corpus(given)
+    corpus: Corpus = state.cache["corpus"]
+    return corpus
 
 
-def _records(corpus: Any, artifact_id: str) -> list[Record]:
+def _records(corpus: StoreOrName, artifact_id: str) -> list[Record]:
     """The records of an artifact; none if it is not indexed here."""
     from ir.retrieve import records_for_artifact
 
@@ -360,7 +377,7 @@ def _records(corpus: Any, artifact_id: str) -> list[Record]:
         return []
 
 
-def _cosines(state: WalkState, corpus: Any, records: Sequence[Record]) -> list[float]:
+def _cosines(state: WalkState, corpus: Corpus, records: Sequence[Record]) -> list[float]:
     """The cosine of each record to the query, which is embedded once."""
     import numpy as np
 

@@ -111,6 +111,7 @@ def test_very_long_words_are_shortened_and_stay_distinct(english: Analyzer) -> N
     assert english.terms("x" * 300) == one
 
 
+@pytest.mark.slow
 def test_huge_and_odd_texts_are_harmless(english: Analyzer) -> None:
     for text in ("y" * 10_000_000, "a_" * 1_000_000, "é" * 1_000_000, "\ud800\udfff" * 10, "ﷺ"):
         assert all(term and len(term) <= 200 and not term.isspace() for term in english.terms(text))
@@ -131,6 +132,7 @@ def test_one_analyzer_for_each_language() -> None:
     assert analyzer_for("dutch") is analyzer_for("dutch")
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.text(max_size=60) | st.text(alphabet="aB1_-.'’#+é日ｶﾞ ก\u0301\u200d\t,(/=@", max_size=40))
 def test_tokens_are_the_terms_with_true_places(text: str) -> None:
@@ -142,6 +144,7 @@ def test_tokens_are_the_terms_with_true_places(text: str) -> None:
         assert all(term and len(term.split()) == 1 for term in token.terms)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=20))
 def test_terms_do_not_depend_on_what_was_seen_before(text: str, other: str) -> None:
@@ -174,6 +177,7 @@ RUNS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.'\-]{0,24}(\+\+|#)?", fullmatch=Tr
 WORDS = st.lists(RUNS | st.from_regex(r"[!-~]{1,30}", fullmatch=True), max_size=8)
 
 
+@pytest.mark.slow
 @given(WORDS)
 def test_the_quick_splitter_follows_the_same_rules(words: list[str]) -> None:
     careful = [
@@ -191,6 +195,7 @@ def _told(first: Kind, texts: list[str]) -> Iterator[tuple[str, Kind]]:
         yield text, Kind.PART if number and first is not Kind.WORD else first
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1, max_size=12).filter(lambda word: not set(word) & set("\r\n")) | RUNS, max_size=8))
 def test_plain_words_are_told_together_as_they_are_one_by_one(words: list[str]) -> None:
     def alone(word: str) -> str:

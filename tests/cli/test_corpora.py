@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import needs
 
 from ir.config import corpus_dir
 from ir.store import LocalStore
@@ -34,7 +35,7 @@ def test_a_dry_run_lists_changes_and_makes_none(ir: Ir, notes: Path) -> None:
     dry = ir("build", "notes", "--dry-run")
     assert "added\ttea.md" in dry.out.splitlines()
     assert "(dry run)" in dry.out
-    assert ir("ls", "--json").json == {"corpora": []}
+    assert ir("ls", "--json").json["corpora"] == []
 
 
 def test_files_that_cannot_be_read_are_reported_and_the_rest_is_built(ir: Ir, notes: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_corpus_whose_database_is_noise_is_said_to_be_broken(ir: Ir, notes: Pa
 def test_watch_takes_in_a_change_and_ends_after_the_rounds_asked_for(
     ir: Ir, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("watchfiles")
+    needs("watchfiles")
     from ir.app import Context
     from ir.app.watching import WatchRequest, watch
 
@@ -207,3 +208,33 @@ def test_a_build_says_what_is_too_long_for_the_model_and_what_has_no_text(
     assert "longer than the 30 tokens" in done.out
     assert "without text\t1\t" in done.out
     assert "too long" not in ir("build", "items").out
+
+
+def test_records_of_a_function_in_a_file_are_registered_and_built_from_any_folder(
+    ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "teas.py").write_text("def fetch():\n    return [{'id': 'green', 'text': 'steep green tea'}]\n")
+    assert ir("register", "teas", "teas.py:fetch", "--kind", "records").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert ir("build", "teas").code == 0
+    assert ir("search", "teas", "green tea", "--json").json["found"][0]["artifact_id"] == "green"
+
+
+def test_what_is_no_function_of_records_is_refused_with_a_way_that_works(
+    ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "teas.jsonl").write_text('{"id": "green", "text": "steep green tea"}\n')
+    asked = ir("register", "teas", "--kind", "records")
+    assert (asked.code, "ir register teas FILE.py:FUNCTION --kind records" in asked.err) == (2, True)
+    refused = ir("register", "teas", "teas.jsonl", "--kind", "records")
+    assert (refused.code, "--kind jsonl" in refused.err) == (2, True)
+    assert ir("register", "teas", "teas.jsonl", "--kind", "jsonl").code == 0
+    assert "no file 'gone.py'" in ir("register", "teas", "gone.py:fetch", "--kind", "records").err
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    assert ir("register", "broken", "broken.py:fetch", "--kind", "records").code == 0
+    built = ir("build", "broken")
+    assert "ZeroDivisionError" in built.err
+    assert "path/to/file.py:function" in built.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def test_commits_to_the_best_and_says_what_ended_it(ir: Ir, notes: Path) -> None
 def test_json_holds_the_whole_result(ir: Ir, notes: Path) -> None:
     found = ir("discover", "notes", "green tea", "--json", "--max-k", "1").json
     assert [item["artifact_id"] for item in found["results"]] == ["tea.md"]
-    assert (found["abstained"], found["answerable"], found["n_selected"]) == (False, None, 1)
+    assert (found["abstained"], found["answerable"]["kind"], found["n_selected"]) == (False, "off_topic", 1)
     assert found["corpora"][0].startswith("notes-")
     assert found["signals"]["top_score"] > 0
 
@@ -60,7 +61,7 @@ def test_a_calibrated_floor_is_used_and_explained(ir: Ir, notes: Path) -> None:
 
 
 def test_auto_without_a_calibration_goes_on_and_says_so(ir: Ir, notes: Path) -> None:
-    done = ir("discover", "notes", "green tea", "--min-score", "auto")
+    done = ir("discover", "notes", "green tea", "--min-score", "auto", "--mode", "lexical")
     assert done.code == 0
     assert "No calibration is stored" in done.err
 
@@ -142,3 +143,65 @@ def test_without_a_corpus_the_current_folder_is_used(ir: Ir, notes: Path) -> Non
     missing = ir("discover", "notes")
     assert missing.code == 2
     assert "ir discover notes QUERY" in missing.err
+
+
+@pytest.mark.parametrize("query", ["asdfqwerzxcv", "qwertyuiop", "blorptang zzzz"])
+def test_nonsense_is_refused_without_a_calibration(ir: Ir, notes: Path, query: str) -> None:
+    done = ir("discover", "notes", query)
+    assert (done.code, done.out) == (1, "")
+    assert "no word of the query is there" in done.err
+    assert ir("discover", "notes", "how hot for green tea").code == 0
+
+
+def test_the_floor_that_was_used_is_told_in_words_and_in_json(ir: Ir, notes: Path) -> None:
+    told = ir("discover", "notes", "green tea")
+    assert "floor: 0." in told.err
+    assert "from queries about other things, mode hybrid" in told.err
+    signals = ir("discover", "notes", "green tea", "--json").json["signals"]
+    assert (signals["floor_from"], signals["floor_mode"], signals["gate_scale"]) == ("probes", "hybrid", "dense")
+    assert signals["floor"] > 0
+    given = ir("discover", "notes", "green tea", "--min-score", "0.01", "--json").json["signals"]
+    assert (given["floor"], given["floor_from"]) == (0.01, "given")
+
+
+def test_that_there_was_no_floor_is_told_too(ir: Ir, notes: Path) -> None:
+    unwanted = ir("discover", "notes", "asdfqwerzxcv", "--min-score", "none")
+    assert "floor: none" in unwanted.err
+    words = ir("discover", "notes", "green tea", "--mode", "lexical")
+    assert "No floor was applied" in words.err
+    signals = ir("discover", "notes", "green tea", "--mode", "lexical", "--json").json["signals"]
+    assert (signals["floor"], signals["floor_from"]) == (None, None)
+
+
+def test_each_of_several_corpora_says_which_floor_it_had(ir: Ir, notes: Path, garden: Path) -> None:
+    done = ir("discover", "notes", "garden", "asdfqwerzxcv")
+    assert done.code == 1
+    assert done.err.count("from queries about other things") == 2
+
+
+def test_a_calibrated_floor_can_be_forgotten_for_the_one_that_builds_make(ir: Ir, notes: Path) -> None:
+    ir("build", "notes")
+    before = ir("discover", "notes", "green tea", "--json").json["signals"]["floor"]
+    ir("calibrate-min-score", "notes", "--probes", "--percentile", "95")
+    calibrated = ir("discover", "notes", "green tea", "--json").json["signals"]["floor"]
+    assert calibrated > before
+    (notes / "milk.md").write_text("Milk goes in first.\n")
+    ir("build", "notes")
+    assert ir("discover", "notes", "green tea", "--json").json["signals"]["floor"] == calibrated
+    forgotten = ir("calibrate-min-score", "notes", "--forget")
+    assert forgotten.code == 0
+    assert "the floor is forgotten; the one made with the corpus holds" in forgotten.out
+    assert ir("discover", "notes", "green tea", "--json").json["signals"]["floor"] < calibrated
+    assert ir("calibrate-min-score", "notes", "--forget").code == 1
+    assert ir("calibrate-min-score", "notes", "--forget", "--probes").code == 2
+
+
+def test_disclosing_a_tool_prints_its_definition(ir: Ir, tmp_path: Path) -> None:
+    tool = {"name": "read_file", "description": "Read a file.", "inputSchema": {"type": "object", "required": ["path"]}}
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"tools": [tool]}))
+    assert ir("register", "tools", str(file), "--kind", "mcp").code == 0
+    assert ir("build", "tools").code == 0
+    done = ir("discover", "tools", "read a file", "--disclose", "body", "--json")
+    assert json.loads(done.json["results"][0]["body"]) == tool
+    assert '"inputSchema"' in ir("discover", "tools", "read a file", "-d", "body").out

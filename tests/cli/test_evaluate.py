@@ -72,13 +72,14 @@ def test_answers_under_another_name_are_not_taken_for_none(ir: Ir, cases: str, c
 
 def test_a_floor_scores_the_cases_without_an_answer(ir: Ir, cases: str) -> None:
     assert "refused 100%" in ir("eval", "notes", cases, "--min-score", "0.99").out
-    missing = ir("eval", "notes", cases, "--min-score", "auto")
+    missing = ir("eval", "notes", cases, "--min-score", "auto", "--mode", "lexical")
     assert missing.code == 2
     assert "No calibration" in missing.err
     ir("calibrate-min-score", "notes", cases)
     assert ir("eval", "notes", cases, "--min-score", "auto", "--json").json["floor"] is not None
 
 
+@pytest.mark.slow
 def test_runs_can_be_saved_and_compared(ir: Ir, cases: str, tmp_path: Path) -> None:
     one, two, page = (str(tmp_path / name) for name in ("lexical.run", "dense.run", "page.html"))
     ir("eval", "notes", cases, "--mode", "lexical", "--run", one)
@@ -119,6 +120,7 @@ def test_gold_that_is_not_indexed_is_noted(ir: Ir, cases: str, tmp_path: Path) -
     assert "'gone.md'" in done.err
 
 
+@pytest.mark.slow
 def test_eval_on_collections_prints_each_system(ir: Ir, collection: Path, tmp_path: Path) -> None:
     runs, page = tmp_path / "runs", tmp_path / "page.html"
     done = ir("eval", "beir", str(collection), "--run", str(runs), "--html", str(page), "--json")
@@ -194,7 +196,7 @@ def test_what_does_not_fit_together_in_a_collection_is_told(ir: Ir, collection: 
         file.write("q1\tgone\t1\nq9\td1\t1\n")
     done = ir("eval", "beir", str(collection))
     assert done.code == 0
-    assert "tools: 1 ids come more than once, among them 'd1'" in done.err
+    assert "tools: 1 ids occur more than once, among them 'd1'" in done.err
     assert "1 judged documents are not in the corpus, among them 'gone'" in done.err
     assert "1 judged queries are not among the queries, among them 'q9'" in done.err
     assert "1 documents have neither title nor text, among them 'd5'" in done.err
@@ -379,3 +381,20 @@ def test_answers_under_another_key_are_not_passed_over_in_silence(ir: Ir, cases:
     done = ir("eval", "notes", str(path))
     assert done.code == 0
     assert "no case has an answer" in done.err
+
+
+def test_answerable_cases_that_a_floor_refuses_are_counted(ir: Ir, cases: str) -> None:
+    strict = ir("eval", "notes", cases, "--min-score", "0.99")
+    assert "wrongly_refused\t3" in strict.out
+    assert "but the floor refuses the query" in strict.out
+    assert "wrongly_refused" not in ir("eval", "notes", cases, "--min-score", "0.01").out
+
+
+def test_eval_select_takes_the_floor_that_discover_takes(ir: Ir, cases: str) -> None:
+    kept = ir("eval-select", "notes", cases)
+    assert "(probes)" in kept.out
+    assert ir("eval-select", "notes", cases, "--json").json["report"]["abstention_accuracy"] == 1.0
+    without = ir("eval-select", "notes", cases, "--min-score", "none", "--json").json
+    assert (without["floor"], without["report"]["abstention_accuracy"]) == (None, 0.0)
+    given = ir("eval-select", "notes", cases, "--min-score", "0.01", "--json").json
+    assert (given["floor"], given["floor_from"]) == (0.01, "given")

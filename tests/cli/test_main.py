@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import needs
 
 from ir.cli.main import COMMANDS
 
@@ -72,7 +74,7 @@ def test_the_parser_loads_neither_numpy_nor_rich() -> None:
 def test_only_the_command_asked_for_is_loaded() -> None:
     code = (
         "import sys; from ir.cli.main import run; run(['config', 'get', 'k']);"
-        "assert 'ir.cli.upkeep' in sys.modules and 'ir.cli.searching' not in sys.modules"
+        "assert 'ir.cli.config' in sys.modules and 'ir.cli.searching' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0
 
@@ -83,7 +85,7 @@ def test_an_unexpected_error_has_no_traceback_unless_debugging(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the roof is leaking")
 
-    monkeypatch.setattr("ir.app.corpora.built_corpora", fail)
+    monkeypatch.setattr("ir.app.targets.built_corpora", fail)
     done = ir("ls")
     assert done.code == 3
     assert "the roof is leaking" in done.err
@@ -94,6 +96,7 @@ def test_an_unexpected_error_has_no_traceback_unless_debugging(
         ir("ls")
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(notes: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "search", "notes", "the", "--mode", "dense"],
@@ -112,10 +115,11 @@ def test_a_reader_that_goes_away_is_no_error(notes: Path) -> None:
 
 def test_interrupting_says_so_and_leaves_with_130(notes: Path) -> None:
     code = (
-        "import ir.app.corpora as c, os, signal, sys\n"
+        "import ir.app.corpora as c, dataclasses, os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(request, ctx):\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(30)\n"
-        "c.list_corpora = slow\nfrom ir.cli.main import run\nsys.exit(run(['ls']))\n"
+        "c.list_corpora = dataclasses.replace(c.list_corpora, run=slow)\n"
+        "from ir.cli.main import run\nsys.exit(run(['ls']))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 130
@@ -123,8 +127,9 @@ def test_interrupting_says_so_and_leaves_with_130(notes: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_watch_ends_cleanly_on_ctrl_c(notes: Path) -> None:
-    pytest.importorskip("watchfiles")
+    needs("watchfiles")
     with subprocess.Popen(
         [*COMMAND, "watch", "notes"],
         stdout=subprocess.PIPE,
@@ -145,6 +150,7 @@ def test_watch_ends_cleanly_on_ctrl_c(notes: Path) -> None:
     assert "0 updates" in out
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours_links_and_places(notes: Path) -> None:
     code, screen = on_a_terminal("search", "notes", "green tea")
     assert code == 0
@@ -156,6 +162,7 @@ def test_a_terminal_gets_colours_links_and_places(notes: Path) -> None:
     assert "notes-" in screen
 
 
+@pytest.mark.slow
 def test_no_color_is_honoured(notes: Path) -> None:
     code, screen = on_a_terminal("search", "notes", "green tea", env={"NO_COLOR": "1"})
     assert code == 0
@@ -174,24 +181,68 @@ def test_rm_asks_at_a_terminal(notes: Path, ir: Ir) -> None:
     assert ir("ls", "--json").json["corpora"][0]["name"] == "kitchen"
 
 
-def completions(words: str) -> list[str]:
-    """What the shell is offered for the last word."""
-    count = len(words.split(" ")) - 1
-    environment = {**os.environ, "_IR_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
-    code = "from ir.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment, timeout=60
+def completions(*lines: str) -> list[list[str]]:
+    """What the shell is offered for the last word of each line."""
+    code = (
+        "import contextlib, io, json, os, sys\n"
+        "from ir.cli import main\n"
+        "found = []\n"
+        "for line in json.load(sys.stdin):\n"
+        "    os.environ.update(_IR_COMPLETE='complete_bash', COMP_WORDS=line, COMP_CWORD=str(line.count(' ')))\n"
+        "    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):\n"
+        "        main()\n"
+        "    found.append([word.rpartition(',')[2] for word in out.getvalue().splitlines()])\n"
+        "print(json.dumps(found))"
     )
-    return [line.rpartition(",")[2] for line in done.stdout.splitlines()]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, input=json.dumps(lines), timeout=60
+    )
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_corpora_paths_and_settings(notes: Path, ir: Ir) -> None:
     ir("register", "kitchen", "notes")
-    assert "search" in completions("ir sea")
-    assert "kitchen" in completions("ir search kit")
-    assert "notes/" in completions("ir build no")
-    assert "kitchen" in completions("ir rm k")
-    assert "--explain" in completions("ir search --exp")
+    offered = completions("ir sea", "ir search kit", "ir build no", "ir rm k", "ir search --exp")
+    for word, words in zip(("search", "kitchen", "notes/", "kitchen", "--explain"), offered, strict=True):
+        assert word in words
+
+
+ALLOWED = {
+    "ir search --mode ": ["dense", "lexical", "hybrid"],
+    "ir search -m le": ["lexical"],
+    "ir search --fusion ": ["rrf", "blend", "minmax", "dbsf"],
+    "ir search --rerank ": ["maxsim", "cross-encoder:", "http:"],
+    "ir search --embedder li": ["light"],
+    "ir search --embedder bo": ["box"],
+    "ir discover --mode h": ["hybrid"],
+    "ir discover --strategy s": ["score_gap"],
+    "ir discover --disclose ": ["metadata", "body", "bundled"],
+    "ir discover --expand ": ["window", "parent"],
+    "ir discover --min-score ": ["auto", "none"],
+    "ir register x --kind ": ["files", "skills", "packages", "reports", "sessions", "records", "jsonl", "mcp"],
+    "ir build --language ge": ["german"],
+    "ir eval --fusion b": ["blend"],
+    "ir eval-select --strategy t": ["top_k"],
+    "ir sweep-select --objective abs": ["abstention_accuracy"],
+    "ir calibrate-min-score --mode d": ["dense"],
+    "ir graph x ": ["neighbours", "export"],
+    "ir graph x export --format ": ["dot", "json"],
+    "ir store ": ["copy", "migrate"],
+    "ir models ": ["ls", "pull", "rm"],
+    "ir models pull st": ["static"],
+    "ir config ": ["list", "get", "set", "unset"],
+    "ir config set refresh": ["refresh", "refresh_scan_ms", "refresh_max_changed"],
+    "ir config set fusion m": ["minmax"],
+    "ir config set refresh ": ["true", "false"],
+    "ir config set embedder mini": ["minilm", "minilm-int8", "minilm-openvino"],
+}
+
+
+@pytest.mark.slow
+def test_the_shell_completes_the_words_that_an_option_allows() -> None:
+    assert dict(zip(ALLOWED, completions(*ALLOWED), strict=True)) == ALLOWED
 
 
 def test_doctor_is_content_with_a_fresh_home_and_names_what_is_not_installed(ir: Ir) -> None:
@@ -205,6 +256,8 @@ def test_doctor_is_content_with_a_fresh_home_and_names_what_is_not_installed(ir:
 
 def test_doctor_lists_the_models_and_what_runs_them(ir: Ir, tmp_path: Path) -> None:
     from tests.models import tiny
+
+    needs("onnxruntime", "tokenizers")
 
     def checks() -> dict[str, Any]:
         return {check["name"]: check for check in ir("doctor", "--json").json["checks"]}

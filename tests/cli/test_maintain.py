@@ -27,10 +27,10 @@ def test_maintain_does_what_is_due(ir: Ir, notes: Path) -> None:
 
 
 def test_a_failure_is_exit_code_three(ir: Ir, notes: Path) -> None:
-    ir("register", "kitchen", "notes", "--embedder", "no-such-model")
+    ir("register", "kitchen", "notes", "--embedder", "no/such-model")
     done = ir("maintain")
     assert done.code == 3
-    assert "no-such-model" in done.out
+    assert "no/such-model" in done.out
     assert ir("maintain", "nosuch").code == 3
 
 

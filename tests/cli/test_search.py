@@ -74,11 +74,12 @@ def test_explain_says_ranks_shares_and_terms(ir: Ir, notes: Path) -> None:
 
 
 def test_filters_and_conditions_are_applied(ir: Ir, notes: Path) -> None:
-    everything = ir("search", "notes", "the", "--mode", "dense", "--json").json["found"]
+    query = "tea dough gauge"
+    everything = ir("search", "notes", query, "--mode", "dense", "--json").json["found"]
     assert len(everything) == 3
     (tea,) = [hit["metadata"] for hit in everything if hit["artifact_id"] == "tea.md"]
     key, value = next((key, value) for key, value in tea.items() if isinstance(value, str) and "tea" in value)
-    only = ir("search", "notes", "the", "--mode", "dense", "--where", f"{key}~tea", "--json").json["found"]
+    only = ir("search", "notes", query, "--mode", "dense", "--where", f"{key}~tea", "--json").json["found"]
     assert [hit["artifact_id"] for hit in only] == ["tea.md"]
     assert value
     assert ir("search", "notes", "the", "--filter", '{"nosuch": {"$exists": true}}').code == 1
@@ -112,7 +113,7 @@ def test_empty_query_missing_query_and_too_many_words(ir: Ir, notes: Path) -> No
     assert "empty" in ir("search", "notes", "  ").err
     missing = ir("search", "notes")
     assert missing.code == 2
-    assert "say also what for" in missing.err
+    assert "add what to search for" in missing.err
     many = ir("search", "notes", "green", "tea")
     assert many.code == 2
     assert "'green tea'" in many.err
@@ -221,3 +222,37 @@ def test_a_corpus_whose_folder_is_gone_answers_from_its_index(ir: Ir, notes: Pat
     answer = ir("search", "kit", "tea")
     assert (answer.code, "tea.md" in answer.out) == (0, True)
     assert "The index may be stale. The source cannot be read now: There is no file or folder" in answer.err
+
+
+def test_nothing_that_scores_zero_is_shown(ir: Ir, notes: Path) -> None:
+    for mode in ("dense", "hybrid"):
+        found = ir("search", "notes", "dough", "--mode", mode, "--json").json["found"]
+        assert found[0]["artifact_id"] == "bread.txt"
+        assert all(hit["score"] > 0 for hit in found)
+        assert [hit["rank"] for hit in found] == list(range(1, len(found) + 1))
+    of_a_range = ir("search", "notes", "dough", "--fusion", "minmax", "--json").json["found"]
+    assert of_a_range[0]["artifact_id"] == "bread.txt"
+
+
+def test_a_search_says_when_even_the_best_is_below_the_floor(ir: Ir, notes: Path) -> None:
+    done = ir("search", "notes", "asdfqwerzxcv")
+    assert "Probably nothing here answers that" in done.err
+    assert "below the floor of 0." in done.err
+    assert "(from probes)" in done.err
+    assert "Probably" not in ir("search", "notes", "green tea").err
+    assert any("below the floor" in note for note in ir("search", "notes", "asdfqwerzxcv", "--json").json["notes"])
+
+
+def test_results_come_before_what_is_said_about_them_in_a_pipe_too(ir: Ir, notes: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    ir("build", "notes", "--embedder", "light")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "ir", "discover", "notes", "how hot for green tea", "--min-score", "none"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=environment
+    )
+    assert done.stdout.splitlines()[0].startswith("notes/tea.md"), done.stdout
+    assert "ir: " in done.stdout

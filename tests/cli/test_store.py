@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import needs
 
 from ir.store import CorpusStore
 
@@ -30,8 +31,9 @@ def test_copies_a_corpus_under_another_name(ir: Ir, notes: Path) -> None:
         assert len(store) == built["records"]
 
 
+@pytest.mark.slow
 def test_copies_to_milvus_and_back(ir: Ir, notes: Path) -> None:
-    pytest.importorskip("milvus_lite")
+    needs("milvus_lite")
     assert ir("build", "notes").code == 0
     there = ir("store", "copy", "notes", "milvus+lite:corpora.db?corpus=n", "--json")
     assert there.code == 0, there.err
@@ -60,7 +62,7 @@ def test_wrong_usage(ir: Ir, ir_home: Path, arguments: tuple[str, ...], told: st
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_builds_on_a_cluster_of_its_own(ir: Ir, notes: Path) -> None:
-    pytest.importorskip("ray")
+    needs("ray")
     outcome = ir("build", "notes", "--ray", "local", "--json")
     assert outcome.code == 0, outcome.err
     assert outcome.json["added"] == 3
@@ -70,14 +72,14 @@ def test_builds_on_a_cluster_of_its_own(ir: Ir, notes: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_is_not_there(ir: Ir, notes: Path) -> None:
-    pytest.importorskip("ray")
+    needs("ray")
     outcome = ir("build", "notes", "--ray", "127.0.0.1:9")
     assert outcome.code == 3
     assert "cannot be reached" in outcome.err
 
 
 def test_a_server_that_is_away_changes_nothing(ir: Ir, notes: Path) -> None:
-    pytest.importorskip("psycopg")
+    needs("psycopg")
     away = "postgresql://localhost:1/team"
     assert ir("build", "notes", "--store", away).code == 3
     assert ir("ls", "--json").json["corpora"] == []

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ir.app.targets import name_for_path
 from ir.config import corpus_dir
+from ir.registry import name_for_path
 
 Ir = Callable[..., Any]
 
@@ -40,8 +40,8 @@ def test_so_does_a_build_and_a_discovery(ir: Ir, notes: Path, unfinished: str) -
 
 def test_a_build_that_was_killed_is_made_up_for_by_the_next_search(ir: Ir, notes: Path) -> None:
     code = (
-        "import os, signal; from ir.store.local import points\n"
-        "points.on_reach(lambda name: name == 'records:written' and os.kill(os.getpid(), signal.SIGKILL))\n"
+        "import os, signal; from ir.store.local import crash_points\n"
+        "crash_points.on_reach(lambda name: name == 'records:written' and os.kill(os.getpid(), signal.SIGKILL))\n"
         "from ir.cli.main import run; run(['build', 'notes'])"
     )
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
@@ -103,10 +103,10 @@ def test_an_unfinished_corpus_gives_way_to_an_import(ir: Ir, notes: Path, tmp_pa
 def first_build(notes: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process in the middle of the first build of `notes`; a line to its stdin lets it go on."""
     code = (
-        "import sys; from ir.store.local import points\n"
+        "import sys; from ir.store.local import crash_points\n"
         "def wait(name):\n"
         "    if name == 'records:written': print('here', flush=True); sys.stdin.readline()\n"
-        "points.on_reach(wait)\n"
+        "crash_points.on_reach(wait)\n"
         "from ir.cli.main import run; sys.exit(run(sys.argv[1:]))"
     )
     with subprocess.Popen(

@@ -93,10 +93,10 @@ def test_a_folder_with_any_name_can_be_searched(ir: Ir, notes: Path, tmp_path: P
 def test_an_embedder_that_is_registered_anew_is_used_and_named(ir: Ir, notes: Path) -> None:
     ir("register", "kit", "notes", "--embedder", "light")
     ir("build", "kit")
-    ir("register", "kit", "notes", "--embedder", "nosuch")
+    ir("register", "kit", "notes", "--embedder", "org/nosuch")
     done = ir("build", "kit")
     assert done.code == 3
-    assert "'nosuch', as registered; it was built with 'light'" in done.err
+    assert "'org/nosuch', as registered; it was built with 'light'" in done.err
     again = ir("build", "kit", "--embedder", "light")
     assert "3 unchanged" in again.out
     assert ir("build", "kit").code == 0, "what a build was told on purpose holds from then on"
@@ -115,7 +115,7 @@ def test_wrong_words_lead_to_the_help_of_their_command(ir: Ir, notes: Path, argu
     [
         ([], "ir register kit PATH"),
         (["--kind", "jsonl"], "ir register kit PATH --kind jsonl"),
-        (["--kind", "records"], "ir register kit --kind records -p fetcher=…"),
+        (["--kind", "records"], "ir register kit FILE.py:FUNCTION --kind records"),
     ],
 )
 def test_a_registration_without_its_path_says_how_to_write_it(ir: Ir, options: list[str], command: str) -> None:

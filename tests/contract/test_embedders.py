@@ -1,4 +1,4 @@
-"""The toy embedder of the tests is an embedder."""
+"""The toy embedder of the tests and the table in the wheel are embedders."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from ir.embed.box import BoxEmbedder
 from ir.testing import ToyEmbedder
 from ir.testing.contracts import EmbedderContract
 
@@ -15,6 +16,12 @@ class TestToyEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> ToyEmbedder:
         return ToyEmbedder(256)
+
+
+class TestBoxEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> BoxEmbedder:
+        return BoxEmbedder()
 
 
 def test_the_testing_helpers_do_not_need_pytest() -> None:

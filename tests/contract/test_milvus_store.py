@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from tests.extras import reason_for
 
-pytest.importorskip("milvus_lite")
+pytest.importorskip("milvus_lite", reason=reason_for("milvus_lite"))
 
 from ir.store.milvus import MilvusStore
 from ir.testing.contracts import DurableStoreContract

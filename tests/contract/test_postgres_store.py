@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
 from tests.store.postgres.fixtures import new_corpus_url
 
 from ir.store import CorpusStore

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-import dol
 import numpy as np
 import pytest
 
@@ -26,6 +25,8 @@ def from_bytes(data: bytes) -> Any:
 
 
 def by_quoted_names(mapping: Any, **codec: Any) -> Any:
+    import dol
+
     return dol.wrap_kvs(
         mapping, id_of_key=lambda key: quote(key, safe=""), key_of_id=lambda name: unquote(name), **codec
     )
@@ -50,6 +51,8 @@ class TestDolFileStore(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> CorpusStore:
+        import dol
+
         views = ("meta", "vectors", "ledger", "config", "calibration", "links")
         for view in views:
             (tmp_path / view).mkdir()

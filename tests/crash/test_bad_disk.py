@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.crash import world
 
@@ -18,6 +20,9 @@ import ir
 from ir.errors import CorpusCorrupt, FormatMismatch, StoreUnwritable
 from ir.store import LocalStore
 from ir.store.local import FORMAT
+from ir.store.local.faults import full_disk
+from ir.store.local.quantiser import write_codes
+from ir.store.local.rows_file import write_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +65,18 @@ def test_whoever_fills_the_disk_nothing_is_lost(tmp_path: Path, mounts: None) ->
         assert "is full or failing; nothing was changed. Free some space" in said, kilobytes
         assert left == "3 3", kilobytes
         culprits.add(cause.partition(":")[0])
-    assert culprits >= {"RuntimeError", "ValueError", "OSError", "OperationalError"}
+    assert culprits >= {"ValueError", "OSError", "OperationalError"}
+
+
+def test_codes_that_find_no_room_are_said_to_be_on_a_full_disk(tmp_path: Path) -> None:
+    """They are written beside the words, and hardly ever the ones that come last."""
+    rows = np.random.default_rng(5).normal(size=(5000, 8)) @ np.random.default_rng(6).normal(size=(8, 64))
+    file = write_rows(tmp_path / "rows", iter([rows.astype(np.float32)]), 64, len(rows))
+    with pytest.raises(RuntimeError) as raised:
+        write_codes(Path("/dev/full"), file)
+    full = full_disk(raised.value, tmp_path)
+    assert full is not None
+    assert full.errno == errno.ENOSPC
 
 
 SEARCH_WHILE_WRITING = """

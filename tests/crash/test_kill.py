@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from tests.crash import world
 
-from ir.store.local.points import POINTS
+from ir.store import LocalStore
+from ir.store.local.crash_points import CLEANING_POINTS, POINTS
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.crash.world", "tantivy", "faiss", "ir.index", "ir.retrieve"])
@@ -55,6 +56,24 @@ def test_killed_at_every_named_point(tmp_path: Path, point: str, occurrence: int
     assert world.version_seen(path) == seen + 1
     leftovers = [entry.name for entry in (path / "generations").iterdir() if entry.name.startswith(".")]
     assert not leftovers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", [*POINTS, *CLEANING_POINTS])
+def test_killed_at_every_named_point_of_a_compaction(tmp_path: Path, point: str) -> None:
+    path = tmp_path / "corpus"
+    world.build(path, 1)
+    world.delete_and_restore(path)
+    process = CONTEXT.Process(target=world.compact_until_killed, args=(path, point))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL, f"the point {point!r} was never reached"
+    assert world.version_seen(path) == 1
+    store = LocalStore(path)
+    store.clean(compact=True)
+    assert store.leftovers() == []
+    store.close()
+    assert world.version_seen(path) == 1
 
 
 @pytest.mark.slow

@@ -72,6 +72,7 @@ def test_no_texts_no_rows(cache: VectorCache) -> None:
     assert CachedEmbedder(Counting(), cache)([]).shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_texts_take_little_more_memory_than_their_vectors(cache: VectorCache) -> None:
     texts = [f"text {number}" for number in range(100_000)]
     for embedder in (CachedEmbedder(Counting(64), cache), CachedEmbedder(Counting(64), cache)):
@@ -181,6 +182,7 @@ def test_a_busy_cache_is_passed_by(cache: VectorCache, caplog: pytest.LogCapture
     assert not cache.disabled
 
 
+@pytest.mark.slow
 def test_processes_share_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "vectors.db"
     code = (

@@ -84,6 +84,7 @@ def test_no_texts_give_no_rows(light: LightEmbedder) -> None:
     assert light([]).shape == (0, 512)
 
 
+@pytest.mark.slow
 def test_a_huge_text_is_embedded() -> None:
     text = " ".join(f"word{number % 5000}" for number in range(1_000_000)) + " " + "z" * 1_000_000
     assert np.linalg.norm(LightEmbedder()([text])[0]) == pytest.approx(1.0, abs=1e-6)
@@ -116,6 +117,7 @@ def test_threads_can_share_it() -> None:
     assert len(results) == 4
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(

@@ -14,7 +14,7 @@ from tests.models.tiny import write_json
 from ir.embed import make_embedder
 from ir.embed.onnx import OnnxEmbedder
 from ir.errors import EmbedderError, EmbedderUnavailable
-from ir.models.places import model_dir
+from ir.models.folders import model_dir
 from ir.models.weights import write_tensors
 from ir.testing.contracts import EmbedderContract
 
@@ -186,6 +186,7 @@ def test_a_prompt_that_is_null_is_none(tmp_path: Path) -> None:
     np.testing.assert_array_equal(embedder(["tea"], input_type="query"), embedder(["tea"]))
 
 
+@pytest.mark.slow
 def test_any_number_of_texts_takes_little_memory(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(folder_with(tmp_path), "m")
     texts = ["tea hot water", "bread"] * 50_000

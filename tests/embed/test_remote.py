@@ -126,6 +126,7 @@ def test_other_failures_are_tried_a_few_times_only(server: Server, model: Model)
         make_embedder("openai:small", cache=False)[0](["a"])
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_texts_go_in_batches_that_are_not_all_held(server: Server, model: Model) -> None:
     embedder, _ = make_embedder("ollama:small", cache=False)
     texts = [f"text {number % 200}" for number in range(100_000)]

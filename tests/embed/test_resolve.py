@@ -56,7 +56,7 @@ def test_a_missing_model_names_the_command_and_the_way_out(spec: str | None) -> 
         make_embedder(spec)
     assert "'minilm' is not on this machine" in caught.value.message
     assert "ir models pull minilm" in caught.value.remedy
-    assert 'embedder="light" always works' in caught.value.remedy
+    assert 'embedder="box" always works' in caught.value.remedy
 
 
 def test_an_unknown_model_is_not_promised() -> None:
@@ -87,16 +87,16 @@ def test_an_embedder_stays_what_it_is(tiny: Tiny) -> None:
 
 
 def test_best_available_needs_files_and_a_loader(tiny: Tiny) -> None:
-    assert best_available() == "light"
+    assert best_available() == "box"
     folder = model_dir("default")
     folder.mkdir(parents=True)
     (folder / "tokenizer.json").write_text("{}")
-    assert best_available() == "light"
+    assert best_available() == "box"
     (folder / "model.onnx").write_bytes(b"x")
     assert best_available() == "minilm"
 
 
-def test_the_best_is_the_model_before_the_table_before_hashing(ir_home: Path) -> None:
+def test_the_best_is_the_model_before_the_table_before_what_is_always_there(ir_home: Path) -> None:
     assert ir_home in model_dir("minilm").parents
     for name in ("static", "minilm"):
         folder = model_dir(name)
@@ -115,7 +115,7 @@ def test_openvino_stands_in_where_onnxruntime_is_missing(monkeypatch: pytest.Mon
     monkeypatch.setattr(models, "find_spec", lambda name: None if name == "onnxruntime" else name)
     assert best_available() == "minilm-openvino"
     monkeypatch.setattr(models, "find_spec", lambda name: None if name in ("onnxruntime", "openvino") else name)
-    assert best_available() == "light"
+    assert best_available() == "box"
 
 
 @pytest.mark.parametrize(("written", "meant"), [("minilm-openvno", "minilm-openvino"), ("minilm-int", "minilm-int8")])

@@ -12,6 +12,7 @@ from tests.models import tiny
 from tests.models.pulled import as_installed, pulled
 
 from ir.embed import make_embedder
+from ir.embed.models import forget_models, load_model
 from ir.embed.static import StaticEmbedder
 from ir.errors import EmbedderError, EmbedderUnavailable
 from ir.models.folder import ModelFolder
@@ -100,6 +101,7 @@ def test_odd_texts_get_finite_vectors(text: str) -> None:
     assert np.linalg.norm(row) == pytest.approx(1.0 if text.strip() else 0.0, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_texts_take_little_memory() -> None:
     as_installed("static")
     embedder, _ = make_embedder("static")
@@ -123,3 +125,19 @@ class TestWordLlama(EmbedderContract):
         rows = embedder(["Knead the dough and let it rise.", "The train to Geneva leaves at noon."])
         asked = embedder(["baking bread at home"], input_type="query")[0]
         assert (rows @ asked).argmax() == 0
+
+
+def test_a_process_has_a_model_once_and_lets_go_of_it(tmp_path: Path) -> None:
+    import gc
+    from concurrent.futures import ThreadPoolExecutor
+    from weakref import ref
+
+    folder = table_folder(tmp_path / "m", **{"embedding.weight": TABLE})
+    with ThreadPoolExecutor(8) as pool:
+        held = list(pool.map(lambda _: load_model(str(folder)), range(8)))
+    assert all(one is held[0] for one in held)
+    seen = ref(held[0])
+    held.clear()
+    forget_models()
+    gc.collect()
+    assert seen() is None

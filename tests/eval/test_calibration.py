@@ -28,10 +28,11 @@ from ir.eval import (
     probability_at,
     probe_queries,
 )
-from ir.eval.curves import isotonic, isotonic_curve, share_below, share_below_curve
+from ir.eval.curves import isotonic, isotonic_curve, share_below
 from ir.eval.floors import Objective, candidate_floors, pick, rates, resample
 from ir.eval.signals import Choice, choose_signal
 from ir.index import Corpus
+from ir.select.probes import share_below_curve
 
 MODES = ("dense", "lexical", "hybrid")
 OWN = {
@@ -89,6 +90,7 @@ def test_one_kind_of_case_gives_no_floor(corpus: Corpus, cases: list[DiscoveryCa
         calibrate_min_score(corpus, []).save(corpus)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{}, {"sensitivity_weight": 0.3}, {"signal": "dense"}, {"floor_grid": [0.3, 0.7]}])
 def test_labels_drawn_at_random_give_no_floor(corpus: Corpus, seed: int, options: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ def test_alone_the_gold_is_always_found_and_sizes_are_capped() -> None:
     assert all(0 <= value <= 1 for value in curve.values())
 
 
+@pytest.mark.slow
 def test_the_curve_is_the_same_each_time_and_for_any_sizes() -> None:
     one = distractor_robustness_curve(SCOPE, PROBES, sizes=(2, 4), trials=4, seed=7)
     assert one == distractor_robustness_curve(SCOPE, PROBES, sizes=(4, 2), trials=4, seed=7)

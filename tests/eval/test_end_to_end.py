@@ -46,6 +46,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_folder_is_built_covered_calibrated_and_reported(folder: Path, tmp_path: Path) -> None:
     source = ir.CorpusSource.from_files(folder, name="notes")
     corpus = ir.build(source, embedder="light")

@@ -25,6 +25,7 @@ from ir.index import Corpus
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow
 def test_every_plot_is_a_png_and_the_same_each_time(corpus: Corpus, tmp_path: Path) -> None:
     cases = [DiscoveryCase("green tea leaves", "tea"), DiscoveryCase("tea with bread dough", ("tea", "bread"))]
     sweep = sweep_selector(corpus, cases, max_k_grid=(1, 2, 5), rel_grid=(0.01, 0.9))

@@ -32,6 +32,7 @@ ids = st.text(st.characters(categories=["L", "N"], exclude_characters="\x85"), m
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(ids, st.dictionaries(ids, finite, min_size=1, max_size=5), max_size=4))
 def test_runs_survive_their_file(tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]]) -> None:
     path = tmp_path_factory.mktemp("runs") / "run.trec"
@@ -180,6 +181,7 @@ def test_few_queries_are_tested_exactly() -> None:
     assert found.interval == (0.5, 0.5)
 
 
+@pytest.mark.slow
 def test_many_queries_agree_with_the_t_test() -> None:
     rng = np.random.default_rng(0)
     a = rng.normal(0.5, 0.1, 200)
@@ -190,6 +192,7 @@ def test_many_queries_agree_with_the_t_test() -> None:
     assert found.effect == pytest.approx(found.difference / np.std([c.change for c in found.changes], ddof=1))
 
 
+@pytest.mark.slow
 def test_a_lasting_gain_is_significant_and_a_wobble_is_not() -> None:
     rng = np.random.default_rng(4)
     a = rng.uniform(0, 1, 100)

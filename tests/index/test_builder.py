@@ -286,7 +286,7 @@ def test_another_embedder_embeds_everything_again(store: CorpusStore, source_of:
 
 def test_what_the_source_cannot_give_again_is_embedded_from_the_store(store: CorpusStore, source_of: SourceOf) -> None:
     build(source_of(NOTES, strategy=Picky()), store=store, embedder=Axes(4, name="four"))
-    left = {"tea": "steep it", "bread": "knead it"}
+    left = {"tea": "steep it well", "bread": "knead it"}
     report = build(source_of(left, strategy=Picky("tea")), store=store, embedder=Axes(6, name="six"), full=False).report
     assert report is not None
     assert [problem.id for problem in report.failed] == ["tea"]
@@ -435,17 +435,30 @@ def test_progress_ends_at_its_total(store: CorpusStore, source_of: SourceOf) -> 
 
 @pytest.mark.parametrize("thing", [None, {"a": "some text"}, "notes", ["some text"]])
 def test_what_is_no_source_is_refused_in_words(thing: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"built of a source, not of .*CorpusSource\.from_mapping"):
+    with pytest.raises(InvalidInput, match=r"built from a source, not from .*CorpusSource\.from_mapping"):
         build(thing)
 
 
 @pytest.mark.parametrize("texts", [["some text"], ("some text",), {"some text"}, "some text"])
 def test_texts_without_ids_are_no_scope(texts: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"mapping from ids to items, not of a .* enumerate"):
+    with pytest.raises(InvalidInput, match=r"mapping of ids to items, not from a .* enumerate"):
         CorpusSource.from_mapping(texts, name="own")
 
 
 @pytest.mark.parametrize("strategy", [WholeText, "Chunked", object()])
 def test_what_cannot_take_an_item_apart_is_no_strategy(strategy: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"is no strategy\. Give an object with a decompose method"):
+    with pytest.raises(InvalidInput, match=r"is not a strategy\. Give an object with a decompose method"):
         CorpusSource.from_mapping({"a": "some text"}, name="own", strategy=strategy)
+
+
+def test_a_corpus_has_a_length_and_is_shown_in_a_line_whatever_its_size(source_of: SourceOf) -> None:
+    corpus = build(source_of({f"note {number}": f"text {number}" for number in range(2000)}))
+    assert len(corpus) == len(corpus.store) == 2000
+    assert len(repr(corpus)) < 300
+    assert repr(corpus).startswith("Corpus('notes', LocalStore(")
+    assert corpus.report is not None
+    assert "added=2000" in repr(corpus.report)
+    assert len(repr(corpus.report)) < 300
+    empty = build(source_of({}), store=CorpusStore.memory())
+    assert len(empty) == 0
+    assert empty

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from ir.store import CorpusStore
 scopes = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["one", "two", "three"]))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scopes, scopes, st.booleans())
 def test_the_plan_is_what_the_build_does(
@@ -42,4 +44,5 @@ def test_a_plan_for_a_store_that_does_not_exist_yet(source_of: Callable[..., Cor
         "unchanged": [],
         "skipped": [],
         "failed": [],
+        "remarks": [],
     }

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.extras import reason_for
 
-pytest.importorskip("ray")
+pytest.importorskip("ray", reason=reason_for("ray"))
 
 import ray
 
@@ -109,18 +110,20 @@ def test_killed_workers_lose_nothing_and_write_nothing_twice(cluster: str, tmp_p
 
 def test_only_what_changed_goes_out(cluster: str, tmp_path: Path) -> None:
     store = CorpusStore.memory()
-    build_on_ray(source_of(tmp_path), address=cluster, store=store, embedder="light")
+    build_on_ray(source_of(tmp_path), address=cluster, store=store, embedder="light", floor=False)
     (tmp_path / "decomposed").unlink()
     texts = {**TEXTS, "doc 3": "Something else.", "new": "And more.", "bad": "broken"}
     texts.pop("doc 9")
-    report = build_on_ray(source_of(tmp_path, texts), address=cluster, store=store, embedder="light").report
+    report = build_on_ray(
+        source_of(tmp_path, texts), address=cluster, store=store, embedder="light", floor=False
+    ).report
     assert report is not None
     assert (report.added, report.changed, report.removed) == (["new"], ["doc 3"], ["doc 9"])
     assert [(problem.id, "cannot be taken apart" in problem.reason) for problem in report.failed] == [("bad", True)]
     assert sorted((tmp_path / "decomposed").read_text().split("\n")) == ["", "bad", "doc 3", "new"]
     assert store.get_config()["embedder"] == "light"
     expected = CorpusStore.memory()
-    build(source_of(tmp_path, texts), store=expected, embedder="light")
+    build(source_of(tmp_path, texts), store=expected, embedder="light", floor=False)
     assert tally(store) == tally(expected)
 
 

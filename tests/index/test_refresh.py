@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+import ir
 from ir.index import RefreshOutcome, build, build_corpus, open_corpus, refresh_if_cheap
 from ir.registry import register
 from ir.sources import CorpusSource
@@ -126,3 +128,43 @@ def test_a_read_only_corpus_is_used_as_it_is(docs: Path, monkeypatch: pytest.Mon
     outcome = refresh_if_cheap("docs")
     assert (outcome.refreshed, outcome.stale) == (False, False)
     assert "read-only" in outcome.reason
+
+
+def test_what_was_cut_in_another_way_is_cut_anew_if_it_is_little_and_reported_if_it_is_much(tmp_path: Path) -> None:
+    from ir.strategy import Chunked
+
+    class Earlier(Chunked):
+        version = 1
+
+    Earlier.__name__ = "Chunked"
+    for number in range(3):
+        (tmp_path / f"{number}.py").write_text(f"def f{number}():\n    return {number}\n")
+        os.utime(tmp_path / f"{number}.py", (1_600_000_000, 1_600_000_000))
+
+    def source(strategy: Chunked) -> CorpusSource:
+        return CorpusSource.from_files(tmp_path, all_text=True, name="cut", embedder="light", strategy=strategy)
+
+    ir.build(source(Earlier()))
+    outcome = refresh_if_cheap(source(Chunked()), max_changed=2)
+    assert (outcome.refreshed, outcome.stale) == (False, True)
+    assert "cut into pieces in another way" in outcome.reason
+    assert refresh_if_cheap(source(Chunked()), max_changed=3).refreshed
+    assert not refresh_if_cheap(source(Chunked()), max_changed=3).refreshed
+
+
+def test_a_build_says_that_all_is_cut_anew_and_embeds_nothing_again(tmp_path: Path) -> None:
+    from ir.strategy import Chunked
+
+    class Earlier(Chunked):
+        version = 1
+
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    store = ir.CorpusStore.memory()
+    build = [
+        ir.build(CorpusSource.from_files(tmp_path, embedder="light", strategy=strategy), store=store).report
+        for strategy in (Earlier(), Chunked(), Chunked())
+    ]
+    first, second, third = (report for report in build if report is not None)
+    assert (first.notes, third.notes) == ([], [])
+    assert (second.changed, second.embedded) == (["a.md"], 0)
+    assert "cut into pieces in another way" in second.notes[0]

@@ -72,6 +72,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.slow
 def test_files_in_a_folder_that_is_shut(root: Path) -> None:
     for name in ("a.md", "sub/b.md", "sub/deep/c.md", "shut.md"):
         write(root / name, f"about {name}")
@@ -80,6 +81,7 @@ def test_files_in_a_folder_that_is_shut(root: Path) -> None:
     assert out["refreshed"] == 0
 
 
+@pytest.mark.slow
 def test_sessions_that_are_shut(root: Path) -> None:
     turns = "".join(json.dumps({"role": role, "content": role}) + "\n" for role in ("user", "assistant") * 2)
     for name in ("a.jsonl", "shut.jsonl", "sub/c.jsonl"):
@@ -89,6 +91,7 @@ def test_sessions_that_are_shut(root: Path) -> None:
     assert sorted(out["skipped"]) == ["shut.jsonl", "sub/"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shut", ["tea/SKILL.md", "tea"])
 def test_skills_that_are_shut(root: Path, shut: str) -> None:
     write(root / "tea/SKILL.md", "---\nname: brewing\ndescription: Brew tea.\n---\n")
@@ -96,6 +99,7 @@ def test_skills_that_are_shut(root: Path, shut: str) -> None:
     assert built_while_shut(root, "skills", shut)["before"] == ["brewing", "writing"]
 
 
+@pytest.mark.slow
 def test_packages_that_are_shut(root: Path) -> None:
     write(root / "one/pyproject.toml", "[project]\nname = 'first'\ndescription = 'One.'\n")
     write(root / "two/pyproject.toml", "[project]\nname = 'second'\ndescription = 'Two.'\n")

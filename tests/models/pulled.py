@@ -10,7 +10,7 @@ import pytest
 
 from ir.config.files import file_lock
 from ir.errors import IrError
-from ir.models import install, places
+from ir.models import folders, install
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @lru_cache(maxsize=4)
 def _pulled(name: str) -> Path | str:
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ir" / "models" / name
-    if places.is_complete(own):
+    if folders.is_complete(own):
         return own
     before = os.environ.get("IR_CACHE_DIR")
     os.environ["IR_CACHE_DIR"] = str(ROOT / "build" / "test-models")
@@ -42,6 +42,6 @@ def pulled(name: str) -> Path:
 
 def as_installed(name: str) -> None:
     """Let the test's own cache directory hold the model, without a copy."""
-    target = places.model_dir(name)
+    target = folders.model_dir(name)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.symlink_to(pulled(name), target_is_directory=True)

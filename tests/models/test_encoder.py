@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.extras import reason_for
 from tests.models import tiny
 
 from ir.errors import EmbedderError
@@ -49,7 +50,7 @@ def test_int8_is_near_and_does_not_depend_on_the_batch(tmp_path: Path) -> None:
 
 
 def test_the_graph_is_a_valid_model() -> None:
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", reason=reason_for("onnx"))
     for int8 in (False, True):
         graph = bert_graph(Shape.of(tiny.bert_config()), tiny.bert_tensors(), int8=int8)
         model = onnx.load_model_from_string(graph.to_bytes())

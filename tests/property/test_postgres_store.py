@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
 import numpy as np
 import psycopg
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.test_filters import conditions, filters, paths, values
@@ -47,7 +51,7 @@ def test_random_operations(batch_list: list[Any]) -> None:
 def test_an_index_of_near_vectors_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the index in use for everything, small corpora are found completely and in the right order."""
     monkeypatch.setattr("ir.store.postgres.nearest.INDEXED_FROM", 1)
-    monkeypatch.setattr("ir.store.postgres.passing.FEW", 0)
+    monkeypatch.setattr("ir.store.postgres.filtered.FEW", 0)
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(400, DIM)).astype(np.float32)
     vectors[::50] = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ir.base import Record
+from ir.base import Record, ledger_key
+from ir.errors import InvalidInput
+from ir.links import Edge, Node
 from ir.protocols import Ranking, Snapshot, Store
 from ir.store import CorpusStore
 from ir.testing.made import all_refs, unit, where, words
@@ -26,7 +29,8 @@ BM25_TOLERANCE = 1e-3
 
 # -- what may happen to a store ---------------------------------------------------------------------------------
 
-Operation = tuple[str, tuple[Any, ...]]
+#: The name of a method, or a function of a store, and its arguments.
+Operation = tuple[Any, tuple[Any, ...]]
 
 names = st.sampled_from(["a", "b", "c", "d", "é/ü", "f 'g'"])
 vocabulary = ["the", "red", "foxes", "run", "running", "getUserName", "user_name", "http.client.retry", "Straße", "42"]
@@ -45,6 +49,8 @@ metadata = st.fixed_dictionaries(
     },
 )
 edges = st.dictionaries(st.sampled_from(["ref", "next"]), st.lists(names, max_size=2), max_size=2)
+properties = st.dictionaries(st.sampled_from(["line", "why"]), st.one_of(st.integers(0, 9), names), max_size=1)
+SPACES = ["main", "other", "third"]
 
 
 @st.composite
@@ -62,6 +68,40 @@ def records(draw: st.DrawFn) -> Record:
 
 
 record_ids = st.tuples(names, st.integers(0, 2)).map(lambda pair: f"{pair[0]}:{pair[1]}")
+#: Nodes of every kind: names are artifacts where the ledger has them, else nobody unless they are declared.
+node_ids = st.one_of(names, record_ids)
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> dict[str, list[Edge]]:
+    source = draw(node_ids)
+    drawn = st.builds(
+        Edge,
+        st.just(source),
+        st.sampled_from(["ref", "calls"]),
+        node_ids,
+        st.sampled_from([None, None, "other corpus", "é/ü"]),
+        properties,
+    )
+    return {source: draw(st.lists(drawn, max_size=4))}
+
+
+def set_artifact(store: Store, artifact_id: str) -> None:
+    store.set_ledger_entry(ledger_key(artifact_id), {"artifact_id": artifact_id})
+
+
+def tried(store: Store, name: str, *arguments: Any) -> None:
+    """What may be refused: every store refuses the same."""
+    with suppress(InvalidInput):
+        getattr(store, name)(*arguments)
+
+
+def put_vectors(store: Store, space: str, vectors: dict[str, list[int]]) -> None:
+    known = set(store.record_ids())
+    held = {name: np.array(vector, dtype=np.float32) for name, vector in vectors.items() if name in known}
+    tried(store, "put_vectors", space, held)
+
+
 writes: st.SearchStrategy[Operation] = st.one_of(
     st.tuples(st.just("put_records"), st.tuples(st.lists(records(), min_size=1, max_size=5))),
     st.tuples(st.just("put_records"), st.tuples(st.lists(records(), min_size=1, max_size=5))),
@@ -69,6 +109,17 @@ writes: st.SearchStrategy[Operation] = st.one_of(
     st.tuples(st.just("delete_records"), st.tuples(st.lists(record_ids, min_size=1, max_size=3))),
     st.tuples(st.just("delete_record"), st.tuples(record_ids)),
     st.tuples(st.just("set_links"), st.tuples(names, edges)),
+    st.tuples(st.just("set_edges"), st.tuples(edge_lists())),
+    st.tuples(st.just("put_nodes"), st.tuples(st.lists(st.builds(Node, node_ids, names, properties), max_size=2))),
+    st.tuples(st.just("delete_nodes"), st.tuples(st.lists(node_ids, max_size=2))),
+    st.tuples(st.just(set_artifact), st.tuples(names)),
+    st.tuples(st.just(tried), st.tuples(st.just("add_space"), st.sampled_from(SPACES))),
+    st.tuples(st.just(tried), st.tuples(st.just("drop_space"), st.sampled_from(SPACES))),
+    st.tuples(st.just(tried), st.tuples(st.just("set_default_space"), st.sampled_from(SPACES))),
+    st.tuples(
+        st.just(put_vectors),
+        st.tuples(st.sampled_from(SPACES), st.dictionaries(record_ids, vectors, min_size=1, max_size=4)),
+    ),
     st.tuples(st.just("delete_links"), st.tuples(names)),
     st.tuples(st.just("set_ledger_entry"), st.tuples(names, st.dictionaries(names, st.integers(), max_size=1))),
     st.tuples(st.just("delete_ledger_entry"), st.tuples(names)),
@@ -103,17 +154,24 @@ class Abort(Exception):
 def write(store: Store, batch: tuple[str, Sequence[Operation]]) -> None:
     manner, operations = batch
     if manner == "alone":
-        for name, arguments in operations:
-            getattr(store, name)(*arguments)
+        for operation, arguments in operations:
+            perform(store, operation, arguments)
         return
     try:
         with store.transaction():
-            for name, arguments in operations:
-                getattr(store, name)(*arguments)
+            for operation, arguments in operations:
+                perform(store, operation, arguments)
             if manner == "aborted":
                 raise Abort
     except Abort:
         pass
+
+
+def perform(store: Store, operation: Any, arguments: tuple[Any, ...]) -> None:
+    if callable(operation):
+        operation(store, *arguments)
+    else:
+        getattr(store, operation)(*arguments)
 
 
 # -- what must then be the same ---------------------------------------------------------------------------------
@@ -128,10 +186,47 @@ def kept(store: Store) -> dict[str, Any]:
         "count": len(store),
         "matrix": sorted(zip(ids, matrix.round(5).tolist(), (str(meta) for meta in metas), strict=True)),
         "links": sorted(store.link_items()),
+        "nodes": [node for page in store.iter_nodes(2) for node in page],
+        "edges": [entry for page in store.iter_edges(2) for entry in page],
+        "spaces": {name: vectors_in(store, name) for name in store.spaces()},
+        "dimensions": store.spaces(),
+        "default": store.default_space,
+        "content": store.content_version,
         "ledger": sorted(store.ledger_items()),
         "config": store.get_config(),
         "calibration": {mode: store.get_calibration(mode) for mode in store.calibration_modes()},
     }
+
+
+def vectors_in(store: Store, space: str) -> tuple[dict[str, list[float]], list[str]]:
+    """The vectors of a space by record, and the records that have none."""
+    held = store.get_vectors(store.record_ids(), space=space)
+    return {name: vector.tolist() for name, vector in sorted(held.items())}, store.unembedded(space=space)
+
+
+NODES = [f"{name}{rest}" for name in ("a", "b", "c", "d", "é/ü", "f 'g'") for rest in ("", ":0", ":1", ":2")]
+
+
+def seen(snapshot: Snapshot) -> list[Any]:
+    """What a version says of nodes and edges and of its spaces."""
+    told: list[Any] = [snapshot.content_version, snapshot.nodes(NODES), snapshot.default_space]
+    for direction in ("out", "in", "both"):
+        for types in (None, ["ref"], ["calls", "next"]):
+            for limit in (None, 1):
+                told.append(snapshot.neighbours(NODES, types=types, direction=direction, limit=limit))
+            told.append(snapshot.degrees(NODES, types=types, direction=direction))
+    return told
+
+
+def assert_spaces_alike(oracle: Snapshot, other: Snapshot) -> None:
+    assert oracle.spaces() == other.spaces()
+    for name, dim in oracle.spaces().items():
+        assert oracle.unembedded(name) == other.unembedded(name)
+        for vector in VECTORS if dim else ():
+            for spec in FILTERS[:4]:
+                expected = scored(oracle, oracle.dense(vector, 100, where(spec), name))
+                given_ = scored(other, other.dense(vector, 100, where(spec), name))
+                assert given_ == pytest.approx(expected, abs=COSINE_TOLERANCE)
 
 
 def scored(snapshot: Snapshot, ranking: Ranking) -> dict[str, float]:
@@ -223,6 +318,7 @@ def drive(
         assert kept(other) == kept(oracle)
         with oracle.snapshot() as expected, other.snapshot() as snapshot:
             assert_found_alike(expected, snapshot)
+            assert seen(snapshot) == seen(expected)
     with oracle.snapshot() as expected, other.snapshot() as snapshot:
         assert_near_alike(expected, snapshot)
         assert_scored_alike(expected, snapshot)
@@ -231,6 +327,8 @@ def drive(
         assert_near_alike(expected, snapshot)
         assert_scored_alike(expected, snapshot)
         assert_completed_alike(expected, snapshot)
+        assert_spaces_alike(expected, snapshot)
+        assert seen(snapshot) == seen(expected)
     other.close()
 
 
@@ -265,9 +363,9 @@ def test_a_held_snapshot_does_not_move(batch_list: list[Any]) -> None:
     store = CorpusStore.memory()
     for batch in batch_list:
         with store.snapshot() as held:
-            before = completed(held)
+            before = completed(held), seen(held)
             write(store, batch)
-            assert completed(held) == before
+            assert (completed(held), seen(held)) == before
 
 
 @settings(few_runs, max_examples=20)

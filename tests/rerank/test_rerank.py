@@ -79,6 +79,22 @@ def test_a_cross_encoder_of_the_hub_by_its_name(tmp_path: Path) -> None:
     assert resolve_reranker("cross-encoder:org/judge")("tea", SEGMENTS) == CrossEncoder(folder)("tea", SEGMENTS)
 
 
+def test_a_bare_cross_encoder_is_the_default_one_or_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"ir models pull cross-encoder/ms-marco-MiniLM-L-6-v2"):
+        resolve_reranker("cross-encoder")
+    folder = classifier(tmp_path)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def hub(path: str, body: Any) -> tuple[int, Any, dict[str, str]]:
+        if path.startswith("/api/models/cross-encoder/ms-marco-MiniLM-L-6-v2/tree/"):
+            return 200, [{"type": "file", "path": name, "size": len(data)} for name, data in files.items()], {}
+        return 200, files[path.rpartition("/")[2]], {}
+
+    with serving(hub) as server:
+        install.pull("cross-encoder/ms-marco-MiniLM-L-6-v2", hub_url=server.url, progress=lambda *_: None)
+    assert resolve_reranker("cross-encoder")("tea", SEGMENTS) == CrossEncoder(folder)("tea", SEGMENTS)
+
+
 def test_every_reranker_reports_and_a_search_passes_it_on(tmp_path: Path) -> None:
     source = ir.CorpusSource.from_mapping({"tea": "green tea", "bread": "bread dough"}, name="n")
     corpus = ir.build(source, store=ir.CorpusStore.memory(), embedder="light")
@@ -125,6 +141,7 @@ def test_maxsim_remembers_texts_and_asks_to_be_mixed(tmp_path: Path) -> None:
     assert 0 < rerank.weight < 1
 
 
+@pytest.mark.slow
 def test_maxsim_gives_what_it_read_in_time_and_goes_on_from_there(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     texts = [" ".join(rng.choice(tiny.WORDS[4:10], 36)) for _ in range(3000)]
@@ -218,6 +235,7 @@ def test_maxsim_runs_a_folder_in_whole_numbers_too(tmp_path: Path) -> None:
         resolve_reranker("maxsim:org/none-int8")
 
 
+@pytest.mark.slow
 def test_maxsim_over_minilm_prefers_the_answer() -> None:
     as_installed("minilm")
     rerank = resolve_reranker("maxsim")

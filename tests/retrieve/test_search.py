@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ir
+from ir.base import SearchHit
 from ir.errors import EmbedderMismatch, InvalidInput, RerankError
 from ir.retrieve import search
 from ir.store import LocalStore
@@ -200,6 +202,39 @@ def test_explain_gives_ranks_scores_terms_shares_and_highlights(corpus_of: Make)
     assert hit.to_dict()["explanation"]["fusion"] == "blend"
 
 
+def test_dep_boost_is_added_to_the_final_score(corpus_of: Make) -> None:
+    def boost(hit: SearchHit) -> float:
+        return 5.0 if hit.artifact_id == "west" else 0.0
+
+    corpus = corpus_of(ROWS)
+    plain = {hit.artifact_id: hit.score for hit in search(corpus, "1 0")}
+    hits = search(corpus, "1 0", dep_boost=boost, explain=True)
+    assert hits[0].artifact_id == "west"
+    assert hits[0].score == pytest.approx(plain["west"] + 5.0)
+    assert hits[0].to_dict()["explanation"]["boosts"] == {"dep": 5.0}
+    reranked = search(corpus, "1 0", dep_boost=boost, rerank=lambda query, segments: [0.25] * len(segments))
+    assert reranked[0].score == pytest.approx(5.25), "the reranker's score does not swallow it"
+    assert reranked[1].score == 0.25
+    assert search(corpus, "1 0", dep_boost=boost, per_artifact=False, k=1)[0].artifact_id == "west"
+
+
+@pytest.mark.parametrize(("options", "length"), [({}, 2000), ({"rerank_max_chars": 30}, 30)])
+def test_a_reranker_is_given_so_much_of_an_artifact(options: dict[str, Any], length: int) -> None:
+    read: list[int] = []
+
+    def reader(query: str, segments: Sequence[Mapping[str, Any]]) -> list[float]:
+        read.extend(len(segment["text"]) for segment in segments)
+        return [1.0] * len(segments)
+
+    source = ir.CorpusSource.from_mapping({"a": "tea and bread " * 500}, name="n", strategy=ir.Chunked(chunk_size=700))
+    corpus = ir.build(source, store=ir.CorpusStore.memory(), embedder="light")
+    search(corpus, "tea", rerank=reader, rerank_text="artifact", **options)
+    assert set(read) == {length}
+    read.clear()
+    search(corpus, "tea", rerank=reader, rerank_max_chars=30)
+    assert min(read) > 30, "a surface is read as it is"
+
+
 def test_graph_boost_adds_to_the_score(corpus_of: Make) -> None:
     hits = search(corpus_of(ROWS), "1 0", graph_boost=lambda hit: 5.0 if hit.artifact_id == "west" else 0.0)
     assert ids(hits)[0] == "west"
@@ -241,6 +276,9 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
         ({"surfaces": 5}, "surfaces must name at least one surface kind, not 5"),
         ({"surface_weights": 5}, "surface_weights must be a mapping"),
         ({"surface_weights": {"note": float("inf")}}, "must be a number at least 0, not inf"),
+        ({"dep_boost": 5}, "dep_boost must be callable, not 5"),
+        ({"dep_boost": lambda hit: float("nan")}, "dep_boost must return a finite number, not nan"),
+        ({"rerank_max_chars": 0}, "rerank_max_chars must be a whole number of at least 1, not 0"),
         ({"graph_boost": 5}, "graph_boost must be callable, not 5"),
         ({"graph_boost": lambda hit: None}, "graph_boost must return a finite number, not None"),
     ],
@@ -282,19 +320,25 @@ def test_a_corpus_that_is_empty_because_nothing_could_be_taken_in_says_why() -> 
 
     rows = {"a": "some text", "b": "more"}
     source = ir.CorpusSource.from_mapping(rows, name="own", strategy=Wrong(), embedder="light")  # type: ignore[arg-type]
-    (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
+    with pytest.warns(UserWarning, match="is empty: 2 items could not be taken in"):
+        corpus = ir.build(source, store=ir.CorpusStore.memory())
+    (note,) = corpus.search("text").meta["notes"]
     assert note.startswith(
         "The corpus 'own' is empty: 2 items could not be taken in, among them 'a': the strategy failed: "
     )
-    numbers: Any = {1: "some text"}
+    numbers: Any = MappingProxyType({1: "some text"})
     source = ir.CorpusSource.from_mapping(numbers, name="own", embedder="light")
-    (note,) = ir.build(source, store=ir.CorpusStore.memory()).search("text").meta["notes"]
+    with pytest.warns(UserWarning, match="an id must be a text that is not blank, not 1"):
+        corpus = ir.build(source, store=ir.CorpusStore.memory())
+    (note,) = corpus.search("text").meta["notes"]
+    assert corpus.report is not None
+    assert corpus.report.notes == [note]
     assert note.endswith("1 item could not be taken in, among them '1': an id must be a text that is not blank, not 1.")
 
 
 @pytest.mark.parametrize("thing", [None, 5, {"a": "text"}, ir.CorpusStore.memory()])
 def test_what_is_no_corpus_is_refused_in_words(thing: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"is no corpus\. Give one that ir\.build or ir\.open_corpus"):
+    with pytest.raises(InvalidInput, match=r"is not a corpus\. Give one that ir\.build or ir\.open_corpus"):
         search(thing, "text")
 
 
@@ -310,7 +354,7 @@ def test_a_query_without_words_is_no_error(corpus_of: Make) -> None:
     assert hits.meta["notes"] == ["The query has no words that the lexical index keeps."]
     hits = search(corpus_of(ROWS), "0 0", mode="dense")
     assert hits == []
-    assert hits.meta["notes"] == ["The embedder makes nothing of the query."]
+    assert hits.meta["notes"] == ["The embedder finds nothing in the query to compare."]
 
 
 def test_another_embedder_is_refused_by_id_and_by_size(corpus_of: Make) -> None:

@@ -19,8 +19,12 @@ def hits(*names: str, start: float = 1.0) -> list[SearchHit]:
     ]
 
 
+def url(hit: SearchHit) -> Any:
+    return hit.metadata["url"]
+
+
 def test_sums_of_reciprocal_ranks_by_identity() -> None:
-    fused = fuse_hits({"one": hits("A", "B", "C"), "two": hits("B", "A", "D")}, identity="url")
+    fused = fuse_hits({"one": hits("A", "B", "C"), "two": hits("B", "A", "D")}, identity=url)
     assert [hit.artifact_id for hit in fused] == ["A", "B", "C", "D"]
     assert [hit.score for hit in fused] == [
         0.03252247488101534,
@@ -33,9 +37,7 @@ def test_sums_of_reciprocal_ranks_by_identity() -> None:
 
 
 def test_weights_scale_a_source() -> None:
-    fused = fuse_hits(
-        {"one": hits("a", "b", "c"), "two": hits("c", "b", "d")}, identity="url", weights={"two": 0.5}, k=3
-    )
+    fused = fuse_hits({"one": hits("a", "b", "c"), "two": hits("c", "b", "d")}, identity=url, weights={"two": 0.5}, k=3)
     assert [(hit.artifact_id, hit.score) for hit in fused[:2]] == [
         ("b", 0.024193548387096774),
         ("c", 0.024069737184491284),
@@ -68,6 +70,37 @@ def test_existing_tags_win_over_keys() -> None:
 def test_the_untagged_source_stays_unattributed() -> None:
     fused = fuse_hits({None: hits("a"), "two": hits("b")})
     assert [hit.source for hit in fused] == [None, "two"]
+
+
+def test_weights_may_name_a_source_by_its_key_or_by_the_tag_of_its_hits() -> None:
+    tagged = [SearchHit("a", "document", 1.0, "", source="real")]
+    for name in ("alias", "real"):
+        fused = fuse_hits({"two": hits("b"), "alias": tagged}, weights={name: 5.0})
+        assert [(hit.artifact_id, hit.score) for hit in fused] == [("a", 5 / 61), ("b", 1 / 61)]
+        assert [hit.metadata["source_weight"] for hit in fused] == [5.0, 1.0]
+    both = fuse_hits({"two": hits("b"), "alias": tagged}, weights={"alias": 5.0, "real": 0.5})
+    assert [hit.artifact_id for hit in both] == ["b", "a"], "the source's own name goes before the key it came under"
+    plain = fuse_hits({"two": hits("b"), "alias": tagged})
+    assert not any("source_weight" in hit.metadata for hit in plain)
+
+
+def test_the_identity_pointer_merges_hits_that_point_at_one_file() -> None:
+    def at(name: str, path: str | None) -> SearchHit:
+        return SearchHit(name, "document", 1.0, "", {"path": path} if path is not None else {})
+
+    fused = fuse_hits(
+        {"one": [at("a", "/x/a.md"), at("b", None)], "two": [at("c", "/x/a.md"), at("b", "")]}, identity="pointer"
+    )
+    assert [hit.artifact_id for hit in fused] == ["a", "b", "b"]
+    assert fused[0].metadata["fused_sources"] == ["one", "two"]
+    assert fused[0].score == pytest.approx(2 / 61)
+
+
+@pytest.mark.parametrize("identity", ["url", "nonsense", 7])
+def test_an_unknown_identity_is_refused(identity: Any) -> None:
+    for found in ({"one": hits("a"), "two": hits("a")}, {"one": hits("a")}, {}):
+        with pytest.raises(InvalidInput, match=r"Unknown identity .*; use None, 'pointer' or a function of the hit"):
+            fuse_hits(found, identity=identity)
 
 
 def test_weights_of_absent_sources_are_ignored_and_bad_ones_refused() -> None:

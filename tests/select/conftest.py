@@ -33,7 +33,7 @@ def make_corpus() -> MakeCorpus:
     ) -> ir.Corpus:
         source = ir.CorpusSource.from_mapping(docs, name=name, strategy=strategy)
         embedder = make_embedder(embedder_id, 0.05)
-        return ir.build(source, store=ir.CorpusStore.memory(), embedder=embedder)
+        return ir.build(source, store=ir.CorpusStore.memory(), embedder=embedder, floor=False)
 
     return make
 

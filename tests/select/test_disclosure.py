@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ir
 from ir.base import SearchHit
 from ir.errors import InvalidInput
 from ir.select import Disclosure, Selection, disclose
@@ -56,19 +57,61 @@ def test_a_byte_order_mark_is_not_part_of_the_body(tmp_path: Path) -> None:
     assert disclose(selection_of(hit_at(path)))[0].body == "hello"
 
 
+@pytest.mark.parametrize("name", ["README.md", "readme.rst", "Readme.txt", "README"])
+def test_a_pointer_at_a_folder_discloses_its_readme(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# What this package does", "utf-8")
+    (shown,) = disclose(selection_of(hit_at(tmp_path)))
+    assert shown.body == "# What this package does"
+    assert shown.pointer == str(tmp_path)
+    assert "disclosure" not in shown.metadata
+
+
+def test_the_readme_of_a_folder_is_a_file_of_its_own_and_markdown_goes_first(tmp_path: Path) -> None:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (tmp_path / "elsewhere.md").write_text("not of this folder", "utf-8")
+    (folder / "README.md").symlink_to(tmp_path / "elsewhere.md")
+    (shown,) = disclose(selection_of(hit_at(folder)))
+    assert shown.body is None
+    (folder / "README.md").unlink()
+    (folder / "README.txt").write_text("plain", "utf-8")
+    (folder / "README.md").write_text("marked", "utf-8")
+    assert disclose(selection_of(hit_at(folder)))[0].body == "marked"
+
+
+@pytest.mark.parametrize("form", ["corpus", "store"])
+def test_a_passage_is_never_of_another_corpus(kitchen: ir.Corpus, make_corpus: Any, form: str) -> None:
+    other = make_corpus({"brew": "Beer is brewed elsewhere."}, "brewery")
+    (hit,) = ir.search(kitchen, "tea", k=1)
+    assert hit.artifact_id == "brew"
+    wrong, right = (other, kitchen) if form == "corpus" else (other.store, kitchen.store)
+    (shown,) = disclose(selection_of(hit), level="metadata", expand=ir.parent_policy(), corpus=wrong)
+    assert shown.passage is None
+    assert shown.metadata["expansion"] == ("not possible: the hit is from 'kitchen', and the corpus given is 'brewery'")
+    (shown,) = disclose(selection_of(hit), level="metadata", expand=ir.parent_policy(), corpus=right)
+    assert shown.passage == "Brew tea with hot water, tea by tea."
+    assert "expansion" not in shown.metadata
+
+
 def unreadable(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\x01" * 10)
     (tmp_path / "zeros").write_bytes(b"text\x00text")
     os.mkfifo(tmp_path / "pipe")
     return {
         "missing": "No such file",
-        ".": "not a regular file",
+        ".": "a folder without a README",
         "binary": "not UTF-8",
         "zeros": "not text",
         "pipe": "not a regular file",
         "nul\x00name": "null",
         "x" * 5000: "too long",
     }
+
+
+def test_a_file_in_an_older_encoding_is_shown_as_it_was_indexed(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes("Un café à Orléans.".encode("latin-1"))
+    (shown,) = disclose(selection_of(hit_at(tmp_path / "old.txt")))
+    assert shown.body == "Un café à Orléans."
 
 
 def test_unreadable_pointers_give_no_body_and_a_note(tmp_path: Path) -> None:
@@ -86,9 +129,10 @@ def test_devices_are_refused() -> None:
     assert "not a regular file" in shown.metadata["disclosure"]
 
 
-def test_a_hit_without_a_pointer_has_no_body_and_nothing_to_explain() -> None:
+def test_a_hit_without_a_pointer_has_no_body_and_says_how_to_get_one() -> None:
     (shown,) = disclose(selection_of(SearchHit("a", "document", 0.5, "text")))
-    assert (shown.body, shown.pointer, dict(shown.metadata)) == (None, None, {})
+    assert (shown.body, shown.pointer) == (None, None)
+    assert "give corpus=" in shown.metadata["disclosure"]
 
 
 @pytest.mark.parametrize("character", ["x", "é", "𝄞"])

@@ -169,7 +169,7 @@ def test_auto_without_a_calibration_warns_and_sets_no_floor(kitchen: ir.Corpus) 
     assert not result.abstained
     assert result.signals["floor"] is None
     assert result.answerable is None
-    assert any("set no floor" in note for note in result.signals["notes"])
+    assert any("No floor was applied" in note for note in result.signals["notes"])
 
 
 def test_a_calibration_of_another_embedder_warns_and_is_unused(kitchen: ir.Corpus) -> None:
@@ -220,7 +220,7 @@ def test_bad_input_is_refused(kitchen: ir.Corpus, options: dict[str, Any], messa
 def test_a_query_or_corpus_that_is_none_is_refused(kitchen: ir.Corpus) -> None:
     with pytest.raises(ValueError, match="query is empty"):
         discover(kitchen, "  ")
-    with pytest.raises(InvalidInput, match="Expected a corpus"):
+    with pytest.raises(InvalidInput, match="not a corpus"):
         discover(None, "tea")
 
 
@@ -245,3 +245,34 @@ def test_corpora_are_found_by_name(kitchen: ir.Corpus, ir_home: Path) -> None:
     assert passage == "tea and water"
     with pytest.raises(LookupError):
         discover("never built", "tea")
+
+
+COPIES = {
+    "tea": {"name": "brew", "text": "Brew tea with water."},
+    "tea@ops": {"name": "brew", "text": "Brew tea with water."},
+    "tea@app": {"name": "brew", "text": "Brew tea with water, tea."},
+    "pot": {"name": "pot", "text": "Tea water pot."},
+    "bare": {"text": "Tea, water."},
+    "bare too": {"text": "Tea, water."},
+}
+
+
+def test_copies_are_one_candidate_by_a_metadata_key(make_corpus: Any) -> None:
+    notes, other = make_corpus(COPIES, "notes"), make_corpus(COPIES, "other")
+    everything = {"rel": 0.0, "max_k": 20}
+    assert len(discover(notes, "tea water", **everything).ids) == 6
+    found = discover(notes, "tea water", dedup_by="name", **everything)
+    best = next(hit.artifact_id for hit in ir.search(notes, "tea water", mode="hybrid") if "tea" in hit.artifact_id)
+    assert sorted(found.ids) == sorted([best, "pot", "bare", "bare too"])
+    assert found.n_retrieved == 4
+    both = discover([notes, other], "tea water", dedup_by="name", **everything)
+    assert len(both.ids) == 8, "each source is told apart by itself"
+
+
+def test_skills_are_freed_of_copies_unless_told_not_to(make_corpus: Any) -> None:
+    skills = make_corpus(COPIES, "skills")
+    everything = {"rel": 0.0, "max_k": 20}
+    assert len(discover(skills, "tea water", **everything).ids) == 4
+    assert len(discover(skills, "tea water", dedup_by=None, **everything).ids) == 6
+    with pytest.raises(ValueError, match="dedup_by must be a metadata key, 'auto' or None, not 3"):
+        discover(skills, "tea water", dedup_by=3)

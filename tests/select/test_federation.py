@@ -136,6 +136,24 @@ def test_weights_and_the_rank_constant(kitchen: ir.Corpus, office: ir.Corpus) ->
     assert discover(both, "tea server", merge_rrf_k=5, strategy="top_k").results[0].score == pytest.approx(1 / 6)
 
 
+@pytest.mark.parametrize("embedder_id", ["words", "another"])
+def test_merge_weights_decide_what_is_committed_to(make_corpus: MakeCorpus, embedder_id: str) -> None:
+    one = make_corpus({"a": "tea water"}, "one")
+    two = make_corpus({"b": "tea water"}, "two", embedder_id=embedder_id)
+    assert pairs(discover([one, two], "tea water")) == [("one", "a"), ("two", "b")]
+    assert pairs(discover([one, two], "tea water", merge_weights={"one": 0.5})) == [("two", "b")]
+    assert pairs(discover([one, two], "tea water", merge_weights={"one": 2.0})) == [("one", "a")]
+    mild = discover([one, two], "tea water", merge_weights={"one": 0.95})
+    assert pairs(mild) == [("two", "b"), ("one", "a")]
+    none = discover([one, two], "tea water", merge_weights={"one": 0.0, "two": 0.0})
+    assert len(none.results) == 2, "equal weights change nothing"
+
+
+def test_a_merge_that_does_not_exist_is_refused_for_one_corpus_too(kitchen: ir.Corpus) -> None:
+    with pytest.raises(ValueError, match="Unknown merge 'nonsense'; use one of 'rrf', 'score'"):
+        discover(kitchen, "tea", merge="nonsense")
+
+
 def test_the_fused_ranking_is_cut_to_k(kitchen: ir.Corpus, office: ir.Corpus) -> None:
     result = discover([kitchen, office], "tea server", k=2, strategy="top_k", max_k=9)
     assert len(result.ids) == 2
@@ -244,3 +262,10 @@ def test_no_weak_hit_is_kept_and_the_strongest_is_not_crowded_out(
     assert min(strengths) >= 0.9 * max(bests) - 1e-9
     if len(corpora) <= 3:  # among more than max_k sources that are about as strong, ranks and order decide
         assert max(strengths) == pytest.approx(max(bests))
+
+
+def test_a_source_without_hits_has_abstained(kitchen: ir.Corpus, office: ir.Corpus) -> None:
+    result = discover([kitchen, office], "deploy", mode="lexical")
+    per_source = result.signals["per_source"]
+    assert (per_source["kitchen"]["n_retrieved"], per_source["kitchen"]["abstained"]) == (0, True)
+    assert per_source["office"]["abstained"] is False

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ir.base import SearchHit
-from ir.select.gate import calibration_key, find_gate, gate_score, interpolate, rerank_name
+from ir.base import Hits, SearchHit
+from ir.select.gate import Gate, calibration_key, find_gate, gate_score, interpolate, rerank_name
 from ir.select.signals import SIGNALS, default_signal, describe, signal_score, signals_for
 from ir.store import CorpusStore
 
@@ -181,3 +181,15 @@ def test_a_monotone_curve_gives_monotone_probabilities(points: list[tuple[float,
     probabilities = [interpolate(curve, score) for score in sorted(scores)]
     assert all(0 <= probability <= 1 for probability in probabilities)
     assert all(low <= high + 1e-9 for low, high in pairwise(probabilities))
+
+
+def test_the_share_of_probes_let_in_is_that_of_the_floor_that_held() -> None:
+    record = {"kind": "probes", "error_rate": 0.4, "curve": [[0.0, 0.0], [1.0, 1.0]]}
+    gate = Gate(0.6, "dense", record, unknown=0.95)
+    channels = {"dense": {"rank": 1, "score": 0.7}, "lexical": {"rank": None, "score": 0.0}}
+    hit = SearchHit("a", "document", 0.7, "", channels=channels)
+    for found, floor, error, refused in ((True, 0.6, 0.4, False), (False, 0.95, 0.05, True)):
+        hits = Hits([hit], {"words_found": found})
+        answer = gate.answerable(hits)
+        assert answer is not None
+        assert (answer["floor"], answer["error_rate"], gate.refuses(hits)) == (floor, pytest.approx(error), refused)

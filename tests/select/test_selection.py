@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ir
 from ir.base import Hits, SearchHit
 from ir.errors import InvalidInput
 from ir.select import STRATEGIES, Selection, abs_threshold, rel_threshold, score_gap, select, top_k
@@ -17,9 +18,9 @@ def ranked(*scores: float) -> list[SearchHit]:
     return [SearchHit(f"a{place}", "document", score, f"text {place}") for place, score in enumerate(scores)]
 
 
-def fused(*channels: tuple[float, float], fusion: str = "rrf") -> Hits:
-    """Hits as a fused hybrid search returns them: scores by rank, raw scores beside them."""
-    hits = [
+def fused(*channels: tuple[float, float], ordinal: bool = True) -> list[SearchHit]:
+    """Hits as a hybrid search returns them that fuses by rank: raw scores beside the fused ones."""
+    return [
         SearchHit(
             f"a{place}",
             "document",
@@ -29,10 +30,10 @@ def fused(*channels: tuple[float, float], fusion: str = "rrf") -> Hits:
                 "dense": {"rank": place + 1, "score": cosine},
                 "lexical": {"rank": place + 1, "score": bm25},
             },
+            ordinal=ordinal,
         )
         for place, (cosine, bm25) in enumerate(channels)
     ]
-    return Hits(hits, {"mode": "hybrid", "fusion": fusion, "reranked": False, "degraded": []})
 
 
 def test_conservative_keeps_hits_near_the_top() -> None:
@@ -119,9 +120,8 @@ def test_a_callable_may_not_invent_hits() -> None:
         select(ranked(0.9), strategy=lambda given: [SearchHit("z", "document", 1.0, "")])
 
 
-@pytest.mark.parametrize("fusion", ["rrf", "minmax", "dbsf"])
-def test_ratios_read_raw_channels_where_the_score_only_ranks(fusion: str) -> None:
-    hits = fused((0.8, 20.0), (0.3, 2.0), (0.79, 19.0), fusion=fusion)
+def test_ratios_read_raw_channels_where_the_score_only_ranks() -> None:
+    hits = fused((0.8, 20.0), (0.3, 2.0), (0.79, 19.0))
     selection = select(hits)
     assert selection.selected_ids == ["a0", "a2"]
     assert selection.signals["scale"] == "magnitude"
@@ -131,19 +131,31 @@ def test_ratios_read_raw_channels_where_the_score_only_ranks(fusion: str) -> Non
     assert not select(hits, min_score=blend - 0.01).abstained
 
 
-def test_reciprocal_ranks_are_recognised_in_a_list_that_lost_its_meta() -> None:
-    hits = fused((0.8, 20.0), (0.3, 2.0))
-    assert select(list(hits)).selected_ids == ["a0"]
+def test_a_score_that_is_not_ordinal_is_read_as_it_is() -> None:
+    assert select(fused((0.8, 20.0), (0.3, 2.0), ordinal=False)).selected_ids == ["a0", "a1"]
 
 
-def test_a_blend_or_reranked_score_is_read_as_it_is() -> None:
-    hits = fused((0.8, 20.0), (0.3, 2.0))
-    hits.meta["fusion"] = "blend"
-    assert select(hits).selected_ids == ["a0", "a1"]
-    hits.meta.update(fusion="rrf", reranked=True)
-    assert select(hits).selected_ids == ["a0", "a1"]
-    hits.meta["degraded"] = ["reranker"]
-    assert select(hits).selected_ids == ["a0"]
+@pytest.mark.parametrize(
+    "rerank", [None, lambda query, segments: [1.0 / (1 + place) for place in range(len(segments))]]
+)
+@pytest.mark.parametrize("fusion", ["blend", "rrf", "minmax", "dbsf"])
+def test_a_copied_list_of_hits_is_selected_as_the_list_itself(fusion: str, rerank: Any, kitchen: ir.Corpus) -> None:
+    hits = ir.search(kitchen, "bread flour water", mode="hybrid", fusion=fusion, rerank=rerank, rrf_k=7)
+    whole, copied = select(hits, rel=0.7), select(list(hits), rel=0.7)
+    assert whole.signals == copied.signals
+    assert whole.selected_ids == copied.selected_ids
+    assert whole.signals["scale"] == ("score" if fusion == "blend" or rerank else "magnitude")
+    assert select(sorted(hits, key=lambda hit: -hit.score), rel=0.7).selected_ids == whole.selected_ids
+
+
+def test_a_selection_as_a_dict_has_what_a_caller_of_a_service_needs() -> None:
+    told = json.loads(json.dumps(select(ranked(0.9, 0.85, 0.2)).to_dict()))
+    assert list(told) == [
+        *("selected", "selected_ids", "candidates", "n_candidates", "abstained", "sufficient", "reason", "signals"),
+    ]
+    assert told["selected_ids"] == ["a0", "a1"]
+    assert (told["n_candidates"], told["abstained"], told["sufficient"]) == (3, False, True)
+    assert [hit["artifact_id"] for hit in told["candidates"]] == ["a0", "a1", "a2"]
 
 
 @pytest.mark.parametrize(
@@ -203,12 +215,15 @@ def hit_lists(draw: st.DrawFn) -> list[SearchHit]:
         metadata: dict[str, Any] = {}
         if draw(st.booleans()):
             metadata = {"source_score": draw(finite), "source_rank": place + 1}
+            if draw(st.booleans()):
+                metadata["source_weight"] = draw(st.floats(0, 3))
         source = draw(st.sampled_from(["notes", "code"]))
-        hits.append(SearchHit(f"a{place}", "document", draw(finite), "", metadata, source, channels=channels))
-    fusion = draw(st.sampled_from([None, "blend", "rrf", "minmax"]))
-    return Hits(hits, {"fusion": fusion}) if draw(st.booleans()) else hits
+        made = SearchHit(f"a{place}", "document", draw(finite), "", metadata, source, channels=channels)
+        hits.append(replace(made, ordinal=draw(st.booleans())))
+    return Hits(hits) if draw(st.booleans()) else hits
 
 
+@pytest.mark.slow
 @given(
     hits=hit_lists(),
     strategy=st.sampled_from([*STRATEGIES, top_k(2), rel_threshold(0.7), lambda given: given[::-2]]),

@@ -10,11 +10,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ir
 from ir.errors import InvalidInput, SourceError
 from ir.sources import CorpusSource, FileScope
 from ir.strategy import Chunked
@@ -235,6 +237,7 @@ LINES = st.builds(
 )
 
 
+@pytest.mark.slow
 def test_any_rules_choose_as_git_does(tmp_path: Path) -> None:
     git("init", "-q", tmp_path)
     names = ["a", "b", "-", ".a", "ab", "a-b", "a.b", "bb", "aab", "*", "a ", "]", "a-b-a-b"]
@@ -330,12 +333,10 @@ def test_encodings(tree: Tree) -> None:
     )
     scope = FileScope(root)
     assert {key: raw["text"] for key in scope if (raw := scope.get(key))} == dict.fromkeys(
-        ["utf8.md", "bom.md", "utf16.md", "utf32.md"], "café"
+        ["utf8.md", "bom.md", "utf16.md", "utf32.md", "latin.md"], "café"
     )
-    assert reasons(scope) == {
-        "latin.md": "not UTF-8 text (byte 3); convert it to UTF-8",
-        "broken16.md": "not UTF-16 text (byte 2); convert it to UTF-8",
-    }
+    assert reasons(scope) == {"broken16.md": "not UTF-16 text (byte 2); convert it to UTF-8"}
+    assert scope.remarks() == [("latin.md", "read as Windows-1252")]
 
 
 def test_huge_and_odd_files_are_reported(tree: Tree) -> None:
@@ -417,6 +418,7 @@ def test_odd_file_names_are_kept_apart_and_storable(tree: Tree) -> None:
         (key + scope[key]["path"]).encode()
 
 
+@pytest.mark.slow
 def test_deep_and_wide_folders(tmp_path: Path) -> None:
     deep = tmp_path
     for _ in range(200):
@@ -465,3 +467,39 @@ def test_chunks_of_a_file_cite_its_own_lines(tree: Tree) -> None:
     assert plan.filter_fields["title"] == "Title"
     assert plan.filter_fields["author"] == "me"
     assert plan.filter_fields["path"] == str(root / "a.md")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"pattern": r"\.rst$"}, r"the pattern '\\.rst$' leaves nothing of 2 files in {root}"),
+        ({"exclude": lambda path: True}, r"the pattern '.*\\.md$' and exclude leave nothing of 2 files in {root}"),
+        ({"all_text": True, "exclude": lambda path: path != "x"}, "exclude leaves nothing of 2 files in {root}"),
+    ],
+)
+def test_a_pattern_that_matches_nothing_is_told(tmp_path: Path, options: dict[str, Any], why: str) -> None:
+    (tmp_path / "a.md").write_text("tea")
+    (tmp_path / "b.md").write_text("bread")
+    source = CorpusSource.from_files(tmp_path, name="notes", embedder="light", **options)
+    told = f"The corpus 'notes' is empty: {why.format(root=tmp_path)}."
+    with pytest.warns(UserWarning, match="is empty") as caught:
+        corpus = ir.build(source, store=ir.CorpusStore.memory())
+    assert [str(warning.message) for warning in caught] == [told]
+    assert corpus.report is not None
+    assert corpus.report.notes == corpus.search("tea").meta["notes"] == [told]
+    assert corpus.report.to_dict()["notes"] == [told]
+
+
+def test_a_folder_without_files_builds_an_empty_corpus_without_a_warning(tmp_path: Path) -> None:
+    source = CorpusSource.from_files(tmp_path, name="notes", embedder="light")
+    report = ir.build(source, store=ir.CorpusStore.memory()).report
+    assert report is not None
+    assert report.notes == [
+        f"The corpus 'notes' is empty: there is no text file in {tmp_path}, or all are hidden or ignored."
+    ]
+
+
+@pytest.mark.parametrize("key", [1, None, ("a", "b"), b"a"])
+def test_keys_of_a_mapping_that_are_no_texts_are_refused(key: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"ids of its items, which are texts; .* is none\. Write them as texts"):
+        CorpusSource.from_mapping({"fine": "tea", key: "bread"}, name="notes")

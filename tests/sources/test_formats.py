@@ -7,13 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.extras import reason_for
 
 from ir.config import Settings
 from ir.sources import CorpusSource, FileScope
 from ir.sources.html import html_text
 
-pypdf = pytest.importorskip("pypdf")
-pytest.importorskip("bs4")
+pypdf = pytest.importorskip("pypdf", reason=reason_for("pypdf"))
+pytest.importorskip("bs4", reason=reason_for("bs4"))
 
 
 def pdf(*pages: str, password: str | None = None) -> bytes:
@@ -46,11 +47,12 @@ def pdf(*pages: str, password: str | None = None) -> bytes:
 @pytest.mark.parametrize(("query", "page"), [("apples", 1), ("pears", 2), ("quinces", 4)])
 def test_the_page_that_is_cited_is_the_one_with_the_match(tmp_path: Path, query: str, page: int) -> None:
     from ir.app import Context
+    from ir.app.preparing import answer
     from ir.app.searching import SearchRequest, search
 
     (tmp_path / "a.pdf").write_bytes(pdf("All about apples", "All about pears", "", "All about quinces"))
     context = Context(Settings.load({"embedder": "light", "mode": "lexical"}))
-    (found,) = search(SearchRequest(query, str(tmp_path)), context).found
+    (found,) = answer(search, SearchRequest(query, str(tmp_path)), context).found
     assert found.hit.metadata["n_chunks"] == 1
     assert (found.citation.page, found.citation.line) == (page, None)
 
@@ -124,6 +126,7 @@ def test_what_code_holds_does_not_end_its_block(page: str, text: str) -> None:
     assert html_text(page)[0] == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     ["<div>" * 5000 + "deep", "<p>x" * 50_000, "<" * 100_000, "&" * 100_000, "<![CDATA[ deep ]]>deep"],

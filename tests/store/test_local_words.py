@@ -20,7 +20,7 @@ from ir.filters import parse_filter
 from ir.protocols import Where
 from ir.store import LocalStore
 from ir.store.local.forward import hash_of
-from ir.store.local.halves import dots, scanned, widened
+from ir.store.local.half_precision import dots, scanned, widened
 
 WORDS = ["red", "fox", "hen", "barn", "parse", "parsing", "getUserName", "user", "name", "the", "of", "straße", "漢字"]
 
@@ -92,6 +92,7 @@ def test_many_small_additions_stay_few_files(store: LocalStore) -> None:
     assert sum(np.load(part).shape[1] for part in parts) == 360
 
 
+@pytest.mark.slow
 def test_a_large_part_is_not_written_anew_for_a_small_addition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ir.store.local.forward._SMALL", 10)
     chance = random.Random(4)
@@ -245,7 +246,7 @@ def test_terms_found_by_two_vocabularies_are_told_apart(
         for at in range(40):
             store.put_records([embedded(at, light)])
     assert 0 < len(looked_into) < 30
-    monkeypatch.setattr("ir.store.local.remembered.numbers_at_hand", lambda analyzer, surfaces: None)
+    monkeypatch.setattr("ir.store.local.term_cache.numbers_at_hand", lambda analyzer, surfaces: None)
     with other.transaction():
         other.put_records([embedded(at, light) for at in range(40)])
     assert ranked(store) == ranked(other)

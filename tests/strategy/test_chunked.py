@@ -22,6 +22,7 @@ def chunks(text: str, **options: Any) -> list[Surface]:
     return Chunked(**options).decompose("doc", text).surfaces
 
 
+@pytest.mark.slow
 @given(TEXTS, st.integers(1, 80), st.integers(0, 79), st.sampled_from(["doc", "doc.py", "doc.txt"]))
 @example("# a\n" * 30, 5, 4, "doc")
 @settings(max_examples=300, deadline=None)
@@ -162,6 +163,7 @@ def test_pages_and_first_lines_come_from_the_raw_item() -> None:
     assert "line_start" not in unlined.metadata
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["word " * 2_000_000, "x" * 10_000_000, "\n" * 10_000_000 + "x", "# h\n" * 300_000, "." * 10_000_000],

@@ -136,7 +136,7 @@ def test_strategies_that_chunk_take_a_budget(strategy: Package | TurnPair) -> No
 
 
 def test_an_id_names_class_parameters_version_and_what_is_wrapped() -> None:
-    assert strategy_id(Chunked()) == "Chunked(chunk_size=1200, kind='chunk', overlap=200)"
+    assert strategy_id(Chunked()) == "Chunked(chunk_size=1200, kind='chunk', overlap=200, version=2)"
     assert strategy_id(Chunked(chunk_size=900)) != strategy_id(Chunked())
     assert strategy_id(Chunked(count_tokens=len)) == strategy_id(Chunked())
     assert strategy_id(Shout(WholeText())) == "Shout(inner=WholeText(kind='document'), mark='!')"

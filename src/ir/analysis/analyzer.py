@@ -26,7 +26,7 @@ __all__ = ["Analyzer", "Token", "analyzer_for", "document_numbers", "document_te
 VERSION = 3
 #: How often the headings of a text count, against once for the text itself.
 HEADING_WEIGHT = 3
-#: Longer words are cut and marked with a hash of the rest: no language has such words, and indexes limit terms.
+#: Longer words are cut, and marked with a hash of the rest: no language has such words, and indexes limit terms.
 LONGEST_TERM = 200
 _KEPT_PREFIX = 40
 #: What may stand around a plain word without being part of it; ``+`` and ``#`` may be.
@@ -70,7 +70,7 @@ class Analyzer:
         return self.vocabulary().of_words(words_of(text))
 
     def vocabulary(self) -> Vocabulary:
-        """The words met so far and their terms. It grows, and is another one when it has grown too large."""
+        """The words met so far and their terms. It grows, and is replaced when it has grown too large."""
         if self._vocabulary.full:
             self._vocabulary = self._words.vocabulary()
         return self._vocabulary
@@ -83,19 +83,27 @@ class Analyzer:
         >>> Analyzer().tokens("a user_id", only={"user"})
         [Token(start=2, end=6, terms=('user',))]
         """
-        found = []
-        wanted = None if only is None else frozenset(only)
-        for match in run_pattern(text).finditer(text):
-            run, at = match.group(), match.start()
-            if wanted is not None and wanted.isdisjoint(self.vocabulary().of_words([run])):
-                continue
-            for start, end, term in self._words.places(run):
-                if wanted is None or term in wanted:
-                    found.append(Token(at + start, at + end, (term,)))
-        return found
+        pattern = run_pattern(text)
+        if only is None:
+            runs = [(match.group(), match.start()) for match in pattern.finditer(text)]
+        else:
+            # Most words are not asked for; those that are, are found out together.
+            giving = self.vocabulary().giving(frozenset(only), {*pattern.findall(text)})
+            found = pattern.finditer(text) if giving else ()
+            runs = [(run, match.start()) for match in found if (run := match[0]) in giving]
+        return [
+            Token(at + start, at + end, (term,))
+            for run, at in runs
+            for start, end, term in self._words.places(run)
+            if only is None or term in only
+        ]
 
     def __repr__(self) -> str:
         return f"Analyzer(language={self.language!r}, identifiers={self.identifiers!r})"
+
+
+#: So many runs have the places of their terms at hand.
+_MOST_PLACES = 10_000
 
 
 class _Words:
@@ -107,6 +115,7 @@ class _Words:
         self._stems = Stems(language)
         # Stemmers of other languages need the accents; English texts spell names with and without them.
         self._fold = language == "english"
+        self._places: dict[str, list[tuple[int, int, str]]] = {}
 
     def vocabulary(self) -> Vocabulary:
         """A new one, without any words."""
@@ -137,6 +146,15 @@ class _Words:
         return terms
 
     def places(self, run: str) -> list[tuple[int, int, str]]:
+        """Where in a run each of its terms stands; that of runs met lately is at hand."""
+        known = self._places.get(run)
+        if known is None:
+            if len(self._places) >= _MOST_PLACES:
+                self._places = {}
+            known = self._places[run] = self._find_places(run)
+        return known
+
+    def _find_places(self, run: str) -> list[tuple[int, int, str]]:
         found = []
         for start, end, kind in pieces(run, identifiers=self._identifiers):
             term = self._term(*normalised(run[start:end], kind, fold=self._fold))
@@ -161,7 +179,7 @@ class _Words:
     def _term(self, text: str, kind: Kind) -> str:
         if not text or kind in _KEPT:
             return text
-        stem = self._stems[text]  # first: only then is it known to be a stop word
+        stem = self._stems[text]  # first, because only then is it known whether it is a stop word
         return "" if kind is Kind.WORD and text in self._stems.stop_words else stem
 
 
@@ -171,7 +189,7 @@ def normalised(piece: str, kind: Kind, *, fold: bool) -> tuple[str, Kind]:
         return bounded(piece.lower(), kind)
     text = _normal(piece, fold)
     if fold and kind is Kind.WORD and text != _normal(piece, False):
-        kind = Kind.PART  # "thé" is spelt as "the", but is no stop word
+        kind = Kind.PART  # without its accent "thé" reads "the", but it is not a stop word
     return bounded(text, kind)
 
 
@@ -180,7 +198,7 @@ def bounded(text: str, kind: Kind) -> tuple[str, Kind]:
     if kind is Kind.COMPOUND:
         text = without_hyphens(text)
     if len(text) > LONGEST_TERM:
-        import hashlib  # loads a library that few texts need
+        import hashlib  # imported here: few texts need it
 
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return f"{text[:_KEPT_PREFIX]}~{digest}", Kind.WHOLE
@@ -219,7 +237,7 @@ def document_numbers(
     numbers = vocabulary.of_texts(texts)
     headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
     for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
-        more = HEADING_WEIGHT - (texts[at] is not surfaces[at][0])  # an embedder sees them once
+        more = HEADING_WEIGHT - (texts[at] is not surfaces[at][0])  # an embedder sees the headings only once
         numbers[at] = np.concatenate([*[found] * more, numbers[at]])
     return vocabulary, numbers
 
@@ -251,6 +269,6 @@ def query_terms(analyzer: Analyzer, query: str) -> dict[str, float]:
 
 
 def _without_single(counts: dict[str, float]) -> dict[str, float]:
-    """Without single characters of which there are pairs: who asks for 緑茶 does not ask for everything with 茶."""
+    """Without single characters of which there are pairs: a query for 緑茶 is not a query for everything with 茶."""
     paired = {letter for term in counts if len(term) == 2 and is_unspaced(term) for letter in term}
     return {term: count for term, count in counts.items() if term not in paired}

@@ -1,7 +1,7 @@
 """Which language is a text in? Told by its most frequent words and its letters, as far as indexing needs to know.
 
-A language once told stays with a corpus, so another one than English is only told on clear evidence: code, commands and
-bare titles have few stop words of any language, and look like English ones to nobody.
+A corpus keeps the language that is found here, so anything but English needs clear evidence: code, commands and
+bare titles have few stop words of any language, English included.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ AUTO = "auto"
 UNKNOWN = "none"
 #: What is assumed where there is too little text to tell.
 DEFAULT = "english"
-#: With fewer words than this nothing is told from stop words.
+#: With fewer words than this, stop words prove nothing.
 FEWEST_WORDS = 15
 #: A share of distinctive stop words below this is too little to tell a language by. Prose reaches .12 to .4.
 LEAST_SHARE = 0.06
-#: So many different stop words of a language must be there, and their weight must be so many times that of English.
+#: How many different stop words of a language must occur, and how many times the weight of English they must have.
 LEAST_DIFFERENT = 4
 MARGIN = 1.25
-#: A line is prose if this share of it are plain words; code, tables and commands have less.
+#: A line is prose if at least this share of it is plain words; code, tables and commands have fewer.
 PROSE = 0.7
-#: An unsure text with more words than this that are not ASCII is in a language that is not known.
+#: If a text is unclear and more of its words than this are not ASCII, it is in a language that we do not know.
 MOST_FOREIGN = 0.15
-#: Only so many different words are looked at: stop words are among the most frequent ones.
+#: Only this many different words are looked at: stop words are among the most frequent ones.
 MOST_WORDS = 1000
 
 #: Languages that have a stemmer here but no list of stop words: by their letters, or by a few words of theirs.
@@ -43,7 +43,7 @@ _FEW_WORDS = {
     "romanian": "și în este sunt pentru că nu mai din care pe cu sau fost",
     "turkish": "ve bir bu için ile olarak daha çok gibi olan değil kadar ama",
 }
-#: Languages that have no stemmer here, so that they are not taken for one that has.
+#: Languages without a stemmer here, listed so that they are not mistaken for one that has a stemmer.
 _STRANGERS = {
     "bulgarian": "на да се от за че са със към като един което който през след",
     "catalan": "els amb és per una del són aquest aquesta però també més seva dels les",
@@ -59,7 +59,7 @@ _STRANGERS = {
 _WORD = re.compile(r"[^\W\d_]+")
 #: What stands between spaces in prose: words, joined by hyphens or apostrophes, with punctuation around them.
 _PLAIN = re.compile(r"[\"'(\[«»“”„‘’¿¡*]*([^\W\d_]+(?:[-'’][^\W\d_]+)*)[\"')\]»«“”’.,;:!?…*]*")
-#: How lines of code end and sentences do not.
+#: Endings that lines of code have and sentences do not.
 _CODE_END = re.compile(r"[;{}()\[=<>\\|&+]$")
 _JOINED = re.compile(r"[-'’]")
 

@@ -33,7 +33,7 @@ _MORE_ENGLISH = """
     yourselves
 """
 #: Languages whose accents are often left out in writing and seldom tell words apart. Their stemmers need them, so it is
-#: the stems that lose them. In others such signs make letters of their own, or the stemmer sees to it, as the German,
+#: the stems that lose them. Elsewhere such signs make other letters, or the stemmer removes them, as the German,
 #: Italian and Spanish ones do.
 _ACCENTS_LEFT_OUT = ("french", "portuguese")
 

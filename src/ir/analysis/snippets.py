@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ir.analysis.analyzer import Analyzer, Token
 from ir.errors import InvalidInput
 
-__all__ = ["Snippet", "highlights", "snippet"]
+__all__ = ["Snippet", "highlights", "merged", "snippet"]
 
 Span = tuple[int, int]
 
@@ -29,7 +28,7 @@ def highlights(analyzer: Analyzer, text: str, terms: Collection[str]) -> list[Sp
     >>> highlights(analyzer_for(), "Searching finds; a search_box too.", {"search"})
     [(0, 9), (19, 25)]
     """
-    return _merged(analyzer.tokens(text, only=terms))
+    return merged(analyzer.tokens(text, only=terms))
 
 
 def snippet(analyzer: Analyzer, text: str, terms: Collection[str], width: int = 240) -> Snippet:
@@ -43,10 +42,11 @@ def snippet(analyzer: Analyzer, text: str, terms: Collection[str], width: int = 
     core = _best_window(tokens, width)
     start, end = _grown(text, core, width)
     inside = [Token(t.start - start, t.end - start, t.terms) for t in tokens if t.start >= start and t.end <= end]
-    return Snippet(text[start:end], _merged(inside), start)
+    return Snippet(text[start:end], merged(inside), start)
 
 
-def _merged(tokens: Sequence[Token]) -> list[Span]:
+def merged(tokens: Sequence[Token]) -> list[Span]:
+    """The places of tokens, in order and without overlap."""
     spans: list[Span] = []
     for start, end in sorted((token.start, token.end) for token in tokens):
         if spans and start <= spans[-1][1]:
@@ -59,14 +59,19 @@ def _merged(tokens: Sequence[Token]) -> list[Span]:
 def _best_window(tokens: Sequence[Token], width: int) -> Span:
     """The smallest span of the best run of matches that fits into ``width``."""
     best, best_rank = (0, 0), (0, 0)
-    counts: Counter[str] = Counter()
-    left = 0
+    counts: dict[str, int] = {}
+    left = distinct = 0
     for right, token in enumerate(tokens):
-        counts.update(token.terms)
+        for term in token.terms:
+            held = counts.get(term, 0)
+            counts[term] = held + 1
+            distinct += not held
         while token.end - tokens[left].start > width and left < right:
-            counts.subtract(tokens[left].terms)
+            for term in tokens[left].terms:
+                counts[term] -= 1
+                distinct -= not counts[term]
             left += 1
-        rank = (sum(1 for count in counts.values() if count > 0), right - left)
+        rank = (distinct, right - left)
         if rank > best_rank or best == (0, 0):
             best, best_rank = (tokens[left].start, token.end), rank
     return best

@@ -72,7 +72,7 @@ _UNSPACED = (
     "\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff]+"
 )
-# One letter of theirs may be several characters: half-width and decomposed kana have their mark apart, and a syllable
+# One letter may be several characters here: half-width and decomposed kana have a separate mark, and a syllable
 # of decomposed Hangul its vowel and its end. Only together are they normalised to what others write as one.
 _LETTER = re.compile("(?s:.)[\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*")
 _SEGMENT = re.compile(rf"[^{_CONNECTORS}+#]+")
@@ -88,7 +88,7 @@ _CLITICS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 #: ``C++``, ``C#``, ``F#``: a sign that makes another name of a very short one.
 _SIGNS = frozenset({"++", "#"})
 _LONGEST_BEFORE_SIGN = 2
-#: A run with more and shorter parts than this is a checksum or encoded data, not a name.
+#: A run with more parts than this, and shorter ones, is a checksum or encoded data, not a name.
 _MOST_TINY_PARTS = 8
 
 
@@ -99,7 +99,7 @@ def run_pattern(text: str) -> re.Pattern[str]:
 
 @cache
 def _large(pattern: str) -> re.Pattern[str]:
-    """A pattern that takes milliseconds to compile, when it is first needed."""
+    """A pattern that is compiled on first use, because that takes milliseconds."""
     return re.compile(pattern)
 
 
@@ -150,7 +150,7 @@ def plain_words(words: Sequence[str], around: str, longest: int) -> list[str]:
     if not words:
         return []
     bare = _signs_around(around).sub("", "\n".join(words))
-    # Plain ones are emptied, so that the others stand out.
+    # Plain words are blanked out, so that only the others are left.
     return [
         "" if other or len(core) > longest else core
         for core, other in zip(bare.lower().split("\n"), _PLAIN_LINE.sub("", bare).split("\n"), strict=True)

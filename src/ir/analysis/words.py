@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Vocabulary", "line_of", "words_of"]
 
-#: Longer words hardly ever come twice.
+#: Words longer than this hardly ever occur twice.
 LONGEST_REMEMBERED = 64
 MOST_REMEMBERED = 500_000
-#: So many terms are kept for words. Without spaces a word is a sentence or more, and each gives hundreds.
+#: How many terms are kept for words. In scripts without spaces a "word" is a sentence, which has hundreds of terms.
 MOST_GIVEN = 8_000_000
-#: So many numbers are kept for the latest texts: those of a few batches.
+#: How many numbers are kept for the latest texts: enough for a few batches.
 _MOST_LATEST = 2_000_000
-#: So many words of queries are kept in a form that is quick for a few.
+#: How many words of queries are kept in a form that is quick for short texts.
 _MOST_ASKED = 20_000
-#: A longer text than this is no query.
+#: A text longer than this is not a query.
 _SHORT = 1000
-#: More than this share is most.
+#: "Most" means more than this share.
 _MOST = 0.9
-#: So many texts are looked into together, for others may be waiting.
+#: How many texts are analysed together; no more, because other threads may be waiting.
 _AT_ONCE = 256
 #: Signs that no run holds, to spaces: with fewer of them around words, fewer different words are met.
 _SIGNS = b',;:!?"`()[]{}<>*|/\\=~^&%$@'
@@ -59,6 +59,17 @@ class _Given(NamedTuple):
     terms: list[str]
 
 
+class _Asked(dict[str, _Given]):
+    """What is known of words that were asked for one by one; ``givers`` has the words that give a term."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.givers: dict[str, set[str]] = {}
+
+
+_NOBODY: frozenset[str] = frozenset()
+
+
 class Vocabulary(dict[str, int]):
     """The words met so far, numbered, and which terms each of them gives; ``terms`` has those by number.
 
@@ -75,7 +86,7 @@ class Vocabulary(dict[str, int]):
         self._starts = Column(np.int64, [0])
         self._known = 0
         self._new: list[str] = []
-        self._asked: dict[str, _Given] = {}
+        self._asked = _Asked()
         self._latest: OrderedDict[str, Integers] = OrderedDict()
         self._latest_size = 0
 
@@ -85,7 +96,7 @@ class Vocabulary(dict[str, int]):
 
     @property
     def full(self) -> bool:
-        """Whether more words were met than most languages have, or longer ones: time for a new one."""
+        """Whether it holds more words than most languages have, or longer ones: time to start a new one."""
         return self._known >= MOST_REMEMBERED or len(self._given) >= MOST_GIVEN
 
     def of_texts(self, texts: Sequence[str]) -> list[Integers]:
@@ -107,25 +118,33 @@ class Vocabulary(dict[str, int]):
         asked = self._looked_up(words)
         return [term for word in words for term in asked[word].terms]
 
+    def giving(self, wanted: frozenset[str], words: set[str]) -> set[str]:
+        """Those of the words that give one of the wanted terms."""
+        givers = self._looked_up(words).givers
+        return {word for term in wanted for word in words & givers.get(term, _NOBODY)}
+
     def _of_few(self, words: Sequence[str]) -> list[int]:
         """The numbers of the terms of a few words, as in a query: arrays would take several times as long."""
         asked = self._looked_up(words)
         return [number for word in words for number in asked[word].numbers]
 
-    def _looked_up(self, words: Sequence[str]) -> dict[str, _Given]:
+    def _looked_up(self, words: Collection[str]) -> _Asked:
         asked = self._asked
         new = [word for word in words if word not in asked]
         if new:
             if len(asked) + len(new) > _MOST_ASKED:
-                asked = self._asked = {}
+                asked = self._asked = _Asked()
                 new = list(words)
             found = [numbers.tolist() for numbers in self._found([[word] for word in new])]
             given = [_Given(numbers, [self.terms[number] for number in numbers]) for numbers in found]
             asked.update(zip(new, given, strict=True))
+            for word, one in zip(new, given, strict=True):
+                for term in one.terms:
+                    asked.givers.setdefault(term, set()).add(word)
         return asked
 
     def _of_some(self, texts: Sequence[str]) -> list[Integers]:
-        # A build asks twice, to embed and to index: the numbers of the latest texts are kept.
+        # A build asks twice, once to embed and once to index, so the numbers of the latest texts are kept.
         held = list(map(self._latest.get, texts))
         new = [text for text, numbers in zip(texts, held, strict=True) if numbers is None]
         if not new:
@@ -150,7 +169,7 @@ class Vocabulary(dict[str, int]):
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Integers]:
         """The numbers of the terms of texts that are given as words."""
-        # A new word gets its number at once, and its terms when all were seen; nobody may look meanwhile.
+        # A new word gets its number at once, but its terms only after all words were seen; no one may look in between.
         with self._lock:
             try:
                 words = list(map(self.__getitem__, chain.from_iterable(texts)))
@@ -204,7 +223,7 @@ class _Numbers(dict[str, int]):
 
 
 def _picked(held: Any, keys: Sequence[Any]) -> Sequence[Any]:
-    """What is held under each of the keys; no quicker way to ask for many is known."""
+    """The value of each key; we know of no faster way to look up many."""
     if len(keys) > 1:
         return itemgetter(*keys)(held)  # type: ignore[no-any-return]
     return [held[key] for key in keys]

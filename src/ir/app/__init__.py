@@ -7,7 +7,8 @@ True
 
 from __future__ import annotations
 
-from ir.app.context import Context
+from ir.app.context import Caller, Context
+from ir.app.fields import Arg
 from ir.app.operation import Operation, Value, find_operation, operation, operations
 
-__all__ = ["Context", "Operation", "Value", "find_operation", "operation", "operations"]
+__all__ = ["Arg", "Caller", "Context", "Operation", "Value", "find_operation", "operation", "operations"]

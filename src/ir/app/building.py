@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import EMBEDDER, TARGET
 from ir.app.context import Context
-from ir.app.embedders import embedder_for
+from ir.app.embedders import FastFirst, embedder_for, fast_first
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.targets import Target, resolve
 from ir.errors import InvalidInput
@@ -16,9 +19,9 @@ from ir.errors import InvalidInput
 if TYPE_CHECKING:
     from ir.index import BuildReport, Corpus
     from ir.sources import CorpusSource
-    from ir.store import CorpusStore
+    from ir.store.base import BaseStore
 
-__all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_of"]
+__all__ = ["BuildRequest", "BuildResponse", "build", "build_target", "response_of", "upgraded"]
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,64 @@ class BuildRequest(Value):
     what the fields ``deps`` and ``parent`` of artifacts name becomes their links, and every artifact is read for it.
     ``store`` is the address of a server to keep the corpus at from now on, or ``"local"`` for this machine.
     ``ray`` is the address of a Ray cluster to take artifacts apart and embed them on. ``language`` indexes the words of
-    a corpus, also of one that was built in another, by that language's stems from now on."""
+    a corpus, also of one that was built in another, by that language's stems from now on. Without an ``embedder`` of
+    its own a new corpus is embedded by the fast model first, then by the best on this machine; with ``upgrade`` false
+    by the fast one alone."""
 
-    target: str
-    embedder: str | None = None
-    prune: bool = True
-    dry_run: bool = False
-    links: bool = False
-    ray: str | None = None
-    store: str | None = None
-    language: str | None = None
+    target: Annotated[str, TARGET]
+    embedder: Annotated[str | None, EMBEDDER] = None
+    prune: Annotated[
+        bool,
+        Arg(
+            "drop what is no longer in the source",
+            flag="--keep",
+            negated=True,
+            help="Keep what is no longer in the source.",
+        ),
+    ] = True
+    dry_run: Annotated[bool, Arg("only list what would change", short="-n")] = False
+    links: Annotated[
+        bool,
+        Arg(
+            "also make links from the fields deps and parent",
+            help="Also make links from the fields deps and parent; ir graph shows them.",
+        ),
+    ] = False
+    ray: Annotated[
+        str | None,
+        Arg(
+            "work on the Ray cluster at host:port; local starts one here",
+            blank=False,
+            metavar="ADDRESS",
+            complete=("local",),
+        ),
+    ] = None
+    store: Annotated[
+        str | None,
+        Arg(
+            "keep it at postgresql://host/db or milvus://host from now on; or local",
+            blank=False,
+            metavar="ADDRESS",
+            complete=("local",),
+        ),
+    ] = None
+    language: Annotated[
+        str | None,
+        Arg(
+            "index words in this language from now on; none: as they are",
+            blank=False,
+            metavar="NAME",
+            complete="ir.app.arguments:languages",
+        ),
+    ] = None
+    upgrade: Annotated[
+        bool | None,
+        Arg(
+            "whether a better model reads everything after the fast one, where no embedder was chosen",
+            flag="--upgrade/--no-upgrade",
+            help="Whether the better model reads too, where no embedder was chosen.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +96,8 @@ class BuildResponse(Value):
 
     ``skipped`` could not be read, ``failed`` could not be taken apart; each says why. Of what was added or changed,
     ``empty`` has no text to rank, and ``cut`` texts are longer than the ``reads`` tokens that the embedder reads.
+    ``notes`` say what is to be known of the whole, as why the corpus is empty; ``remarks`` of single items that were
+    taken, as the encoding that had to be found out.
     """
 
     corpus: str
@@ -63,13 +116,15 @@ class BuildResponse(Value):
     empty: int = 0
     cut: int = 0
     reads: int | None = None
+    notes: tuple[str, ...] = ()
+    remarks: tuple[dict[str, str], ...] = ()
 
     @property
     def changes(self) -> int:
         return self.added + self.changed + self.removed
 
 
-@operation("build", summary="Index a corpus or a folder, or bring it up to date")
+@operation("build", summary="Index a corpus or a folder, or bring it up to date", effect="writes", runs_long=True)
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
     target = resolve(request.target)
     source = target.source(ctx.settings)
@@ -79,10 +134,13 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
             remedy="Leave out --dry-run or --store.",
         )
     with _kept_where(target, request.store, ctx):
-        embedder = embedder_for(target, request.embedder, ctx)
+        first = None if request.ray else fast_first(target, request.embedder, ctx)
+        embedder = embedder_for(target, request.embedder, ctx) if first is None else None
         if request.dry_run:
-            return _preview(target, source, embedder, ctx, prune=request.prune)
-        return build_target(
+            return _preview(target, source, embedder or _fast(target, first), ctx, prune=request.prune)
+        if request.embedder is not None and target.built:
+            _give_model(target, ctx)
+        made = build_target(
             target,
             source,
             embedder,
@@ -91,7 +149,47 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
             links=request.links,
             ray=request.ray,
             language=request.language,
+            first=first,
         )
+        return made if first is None else upgraded(made, ctx, asked=request.upgrade)
+
+
+def upgraded(made: BuildResponse, ctx: Context, *, asked: bool | None = None) -> BuildResponse:
+    """What a build made, once the better model has read it too; who builds waits for that, unless told not to."""
+    from ir.app.upgrading import complete
+
+    if asked is False or (asked is None and ctx.settings["upgrade"] == "never"):
+        return made
+    began = time.perf_counter()
+    with ctx.store(made.corpus) as store:
+        try:
+            count = complete(store, made.corpus, ctx)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"interrupted; what was built answers by words and {made.embedder}, ir upgrade {made.corpus} goes on"
+            ) from None
+        embedder = store.get_config().get("embedder_id")
+    seconds = (made.seconds or 0.0) + time.perf_counter() - began
+    return replace(made, embedder=embedder, embedded=(made.embedded or 0) + count, seconds=round(seconds, 3))
+
+
+def _fast(target: Target, first: FastFirst | None) -> Any:
+    """What a build by the fast model first would embed with."""
+    from ir.index import open_store
+    from ir.index.upgrade import built_by, fast_embedder
+
+    if target.built:
+        with open_store(target.name) as store:
+            return built_by(store)
+    return None if first is None else fast_embedder(first.fast, first.window)
+
+
+def _give_model(target: Target, ctx: Context) -> None:
+    """A corpus that is given a model waits for no better one any more."""
+    from ir.index.upgrade import forget
+
+    with ctx.store(target.name) as store:
+        forget(store)
 
 
 def _kept_where(target: Target, address: str | None, ctx: Context) -> AbstractContextManager[None]:
@@ -110,40 +208,79 @@ def build_target(
     links: bool = False,
     ray: str | None = None,
     language: str | None = None,
+    first: FastFirst | None = None,
 ) -> BuildResponse:
-    """Bring the corpus of ``target`` up to date and register the folder it was made from."""
+    """Bring the corpus of ``target`` up to date and register the folder it was made from.
+
+    What is made by the fast model ``first`` is complete once the better one has read it.
+    """
+    import warnings
+
     from ir.graph import default_edge_extractor
+    from ir.index.builder import EmptyCorpus
 
     store = ctx.store(target.name)
-    corpus = _builder(ray)(
-        source,
-        store=store,
-        embedder=embedder,
-        full=prune,
-        progress=ctx.progress,
-        language=language or _language(store, ctx),
-        edge_extractor=default_edge_extractor if links else None,
-    )
-    target.remember(str(corpus.store.get_config().get("embedder", embedder)), ctx.settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyCorpus)  # what is warned about is also among the notes
+        corpus = _builder(ray, embedder, first)(
+            source,
+            store=store,
+            full=prune,
+            progress=ctx.progress,
+            language=language or _language(store, ctx),
+            edge_extractor=default_edge_extractor if links else None,
+        )
+    _settle_preset(target, ctx, found=len(corpus.store) > 0)
+    chosen = str(corpus.store.get_config().get("embedder", embedder)) if first is None else "default"
+    target.remember(chosen, ctx.settings)
     assert corpus.report is not None, "a corpus that was just built has a report"
     made = response_of(target.name, corpus.report, embedder=corpus.embedder_id)
-    return replace(made, reads=getattr(corpus.embedder, "max_tokens", None))
+    return replace(made, reads=getattr(corpus.embedder, "max_tokens", None) if first is None else first.window)
 
 
-def _builder(ray: str | None) -> Callable[..., Corpus]:
-    """Who builds: this process, or a cluster with it."""
+def _settle_preset(target: Target, ctx: Context, *, found: bool) -> None:
+    """Register a preset that was built for the first time; say so where a folder was built that is called like one."""
+    from ir.registry import enter_preset
+
+    preset = target.instead_of
+    if preset is not None:
+        ctx.note(
+            f"{preset} is the folder {target.path} here; the preset of that name is built after: "
+            f"ir register {preset} --kind {preset}"
+        )
+    if target.path is not None or not found:  # where nothing was found is no place to look again
+        return
+    entry = enter_preset(target.name)
+    places = [place for value in (entry or {}).get("params", {}).values() for place in _list(value)]
+    if places:
+        ctx.note(
+            f"{target.name} is from now on what is in {', '.join(places)}; "
+            f"elsewhere: ir register {target.name} PATH --kind {target.name}"
+        )
+
+
+def _list(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
+def _builder(ray: str | None, embedder: Any, first: FastFirst | None) -> Callable[..., Corpus]:
+    """Who builds: this process, or a cluster with it; and by which models."""
+    from functools import partial
+
+    if first is not None:
+        from ir.index.upgrade import build_fast
+
+        return partial(build_fast, **first._asdict())
     if ray is None:
         from ir.index import build as build_source
 
-        return build_source
-    from functools import partial
-
+        return partial(build_source, embedder=embedder)
     from ir.index.parallel import build_on_ray
 
-    return partial(build_on_ray, address=ray)
+    return partial(build_on_ray, address=ray, embedder=embedder)
 
 
-def _language(store: CorpusStore, ctx: Context) -> str | None:
+def _language(store: BaseStore, ctx: Context) -> str | None:
     """The language of a new corpus; one that was built keeps its own."""
     from ir.index import is_built
 
@@ -167,6 +304,8 @@ def response_of(name: str, report: BuildReport, *, embedder: str | None = None) 
         seconds=round(report.seconds, 3),
         empty=report.empty,
         cut=report.cut,
+        notes=tuple(report.notes),
+        remarks=_problems(report.remarks),
     )
 
 
@@ -184,6 +323,7 @@ def _preview(target: Target, source: CorpusSource, embedder: Any, ctx: Context, 
         unchanged=len(plan.unchanged),
         skipped=_problems(plan.skipped),
         failed=_problems(plan.failed),
+        remarks=_problems(plan.remarks),
         ids={"added": plan.added, "changed": plan.changed, "removed": plan.removed},
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import EMBEDDER, MODE, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import built_corpus, read_cases
 from ir.app.operation import Value, given, operation
 from ir.errors import InvalidInput
@@ -23,27 +25,54 @@ __all__ = ["CalibrateRequest", "CalibrateResponse", "calibrate"]
 class CalibrateRequest(Value):
     """From labelled ``cases``, or with ``probes`` from queries about other things, which need no labels.
 
+    ``forget`` drops the floor of before instead of making one: the one that builds make holds again.
     ``max_loss`` is the largest share of answerable queries that may be refused, instead of the best balance;
     ``percentile`` says where among the probes the floor lies, ``probe_file`` holds probes of your own.
     """
 
-    corpus: str
-    cases: str | None = None
-    probes: bool = False
-    mode: str | None = None
-    max_loss: float | None = None
-    sensitivity_weight: float | None = None
-    percentile: float | None = None
-    probe_file: str | None = None
-    k: int = 10
-    embedder: str | None = None
-    dry_run: bool = False
+    corpus: Annotated[str, TARGET]
+    cases: Annotated[str | None, Arg("a file of cases with and without an answer", blank=False, metavar="CASES")] = None
+    probes: Annotated[bool, Arg("use queries about other things, which ship with ir; needs no labels")] = False
+    mode: Annotated[str | None, MODE] = None
+    max_loss: Annotated[
+        float | None, Arg("refuse at most this share of answerable queries", min=0, max=1, metavar="SHARE")
+    ] = None
+    sensitivity_weight: Annotated[
+        float | None,
+        Arg(
+            "how much keeping answers counts against refusing",
+            min=0,
+            max=1,
+            flag="--weight",
+            metavar="SHARE",
+            help="How much keeping answers counts against refusing (0.5).",
+        ),
+    ] = None
+    percentile: Annotated[
+        float | None,
+        Arg(
+            "where among the probes the floor lies",
+            min=0,
+            max=100,
+            metavar="P",
+            help="Where among the probes the floor lies (75).",
+        ),
+    ] = None
+    probe_file: Annotated[str | None, Arg("probes of your own, one to a line", blank=False, metavar="FILE")] = None
+    k: Annotated[int, Arg("candidates for each case", min=1, max=1000, option=False)] = 10
+    embedder: Annotated[str | None, EMBEDDER] = None
+    dry_run: Annotated[bool, Arg("print the floor, but do not keep it", short="-n")] = False
+    forget: Annotated[bool, Arg("drop an earlier floor; the one that builds make holds again")] = False
 
     def __post_init__(self) -> None:
+        if self.forget:
+            if self.cases or self.probes or self.probe_file or self.dry_run:
+                raise InvalidInput("--forget makes no floor; it goes with --mode only.")
+            return
         if bool(self.cases) == bool(self.probes or self.probe_file):
             raise InvalidInput(
                 "A floor is calibrated from a file of CASES or from probes; give one of the two.",
-                remedy="Without labelled cases, use --probes.",
+                remedy="Without labelled cases, use --probes; to drop the floor of before, --forget.",
             )
         labelled = {"max_loss": self.max_loss, "sensitivity_weight": self.sensitivity_weight}
         misplaced = labelled if not self.cases else {"percentile": self.percentile}
@@ -55,25 +84,46 @@ class CalibrateRequest(Value):
 
 @dataclass(frozen=True)
 class CalibrateResponse(Value):
-    """``saved``: the floor is kept with the corpus, and ``min_score="auto"`` uses it from now on."""
+    """``saved``: the floor is kept with the corpus, and ``min_score="auto"`` uses it from now on. ``forgotten``: there
+    was one, and it is gone; ``floor`` is what holds instead, made with the corpus."""
 
     corpus: str
-    calibration: MinScoreCalibration
+    calibration: MinScoreCalibration | None
     saved: bool
+    forgotten: bool = False
+    floor: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"corpus": self.corpus, "saved": self.saved, "calibration": self.calibration.to_dict()}
+        made = None if self.calibration is None else self.calibration.to_dict()
+        more = {"forgotten": self.forgotten, "floor": self.floor}
+        return {"corpus": self.corpus, "saved": self.saved, "calibration": made, **more}
 
 
-@operation("calibrate-min-score", summary="Find the floor below which a corpus should not answer, and keep it")
+@operation(
+    "calibrate-min-score",
+    summary="Find the floor below which a corpus should not answer, and keep it",
+    effect="writes",
+    runs_long=True,
+)
 def calibrate(request: CalibrateRequest, ctx: Context) -> CalibrateResponse:
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
-    how: dict[str, Any] = {"mode": request.mode or ctx.settings["mode"], "k": request.k}
+    mode = request.mode or ctx.settings["mode"]
+    if request.forget:
+        return _forget(corpus, mode)
+    how: dict[str, Any] = {"mode": mode, "k": request.k, "progress": ctx.progress}
     made = _from_cases(corpus, request, how, ctx) if request.cases else _from_probes(corpus, request, how)
     wanted = not request.dry_run and made.min_score is not None
     if wanted:
         made.save(corpus)
     return CalibrateResponse(corpus.name, made, wanted)
+
+
+def _forget(corpus: Corpus, mode: str) -> CalibrateResponse:
+    from ir.eval import forget_calibration
+    from ir.select.gate import find_gate
+
+    forgotten = forget_calibration(corpus, mode)
+    return CalibrateResponse(corpus.name, None, False, forgotten, find_gate(corpus, mode).floor)
 
 
 def _from_cases(corpus: Corpus, request: CalibrateRequest, how: Mapping[str, Any], ctx: Context) -> MinScoreCalibration:

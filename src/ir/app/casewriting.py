@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from ir.app.arguments import REPLACE, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import listening, new_file
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
@@ -21,14 +23,21 @@ class EvalGenRequest(Value):
     """``per_artifact`` queries for each of at most ``max_artifacts``; ``abstention`` is the share of cases without an
     answer, about anything but ``theme``. Without ``llm`` queries are taken from the texts and from the probes."""
 
-    target: str
-    file: str
-    per_artifact: int = 5
-    abstention: float = 0.15
-    max_artifacts: int | None = None
-    theme: str | None = None
-    llm: bool = True
-    replace: bool = False
+    target: Annotated[str, TARGET]
+    file: Annotated[str, Arg("where to write the cases", blank=False, metavar="FILE")]
+    per_artifact: Annotated[int, Arg("queries for each artifact", min=1, short="-k", metavar="N")] = 5
+    abstention: Annotated[
+        float, Arg("the share of cases that nothing should answer", min=0, max=1, metavar="SHARE")
+    ] = 0.15
+    max_artifacts: Annotated[
+        int | None, Arg("only the first so many artifacts", min=1, metavar="N", help="Only the first N artifacts.")
+    ] = None
+    theme: Annotated[str | None, Arg("what the corpus is about, in a few words", metavar="TEXT")] = None
+    llm: Annotated[
+        bool,
+        Arg("ask the configured language model, or take sentences from the texts", flag="--llm/--no-llm"),
+    ] = True
+    replace: Annotated[bool, REPLACE] = False
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,12 @@ class EvalGenResponse(Value):
     skipped: Mapping[str, str]
 
 
-@operation("eval-gen", summary="Write cases for a corpus, by a language model or from its texts")
+@operation(
+    "eval-gen",
+    summary="Write cases for a corpus, by a language model or from its texts",
+    effect="writes",
+    runs_long=True,
+)
 def write_cases(request: EvalGenRequest, ctx: Context) -> EvalGenResponse:
     from ir.eval import save_cases
     from ir.eval_gen import build_eval_set, corpus_signature
@@ -59,6 +73,7 @@ def write_cases(request: EvalGenRequest, ctx: Context) -> EvalGenResponse:
             abstention_frac=request.abstention,
             max_artifacts=request.max_artifacts,
             corpus_name=target.name,
+            progress=ctx.progress,
             on_skip=lambda artifact_id, reason: skipped.update({artifact_id: reason}),
             **_writers(request),
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from ir.app.arguments import HTML
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import new_file, read_qrels
 from ir.app.operation import Value, given, operation
 
@@ -21,11 +23,16 @@ __all__ = ["CompareRequest", "CompareResponse", "compare"]
 class CompareRequest(Value):
     """Two TREC runs and what they are judged by: TREC or BEIR judgements, a file of cases, or a BEIR folder."""
 
-    run_a: str
-    run_b: str
-    qrels: str
-    measures: tuple[str, ...] = ()
-    html: str | None = None
+    run_a: Annotated[str, Arg("a TREC run", blank=False, metavar="RUN_A", help="A TREC run.")]
+    run_b: Annotated[str, Arg("another, on the same queries", blank=False, metavar="RUN_B")]
+    qrels: Annotated[
+        str, Arg("judgements (TREC or BEIR), cases, or a BEIR folder", blank=False, short="-q", metavar="FILE")
+    ]
+    measures: Annotated[
+        tuple[str, ...],
+        Arg("such as ndcg@10, recall@100, mrr@10", blank=False, flag="--measure", metavar="NAME"),
+    ] = ()
+    html: Annotated[str | None, HTML] = None
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,16 @@ class CompareResponse(Value):
     queries: Mapping[str, str] = field(default_factory=dict)
 
 
-@operation("compare", summary="Compare two runs query by query, with paired tests")
+@operation("compare", summary="Compare two runs query by query, with paired tests", effect="writes", scope="machine")
 def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
     from ir.eval import compare_runs, load_run
+    from ir.index import Progress
 
     page = None if request.html is None else new_file(request.html)
     qrels, queries = read_qrels(request.qrels, ctx)
     one, two = (load_run(Path(path).expanduser()) for path in (request.run_a, request.run_b))
     names = _names(request.run_a, request.run_b)
+    ctx.progress(Progress("compare", 0, None))
     comparison = compare_runs(one, two, qrels, names=names, **given(measures=request.measures or None))
     if page is not None:
         from ir.eval import Section, plot_by_k, run_by_k, save_html_report
@@ -60,6 +69,7 @@ def compare(request: CompareRequest, ctx: Context) -> CompareResponse:
             Section("By depth", images=pictures),
         ]
         save_html_report(page, f"{names[0]} and {names[1]}", sections)
+    ctx.progress(Progress("compare", 1, 1))
     return CompareResponse(comparison, request.html, queries)
 
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import EMBEDDER, FILTER, MODE, QUERY, REL, STRATEGY, SURFACES
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.operation import Value, given, operation
-from ir.app.searching import prepare
-from ir.app.targets import Target, resolve
-from ir.app.ways import search_options
+from ir.app.search_defaults import search_options
+from ir.app.targets import Target
 from ir.errors import InvalidInput
 from ir.options import choice
 
 if TYPE_CHECKING:
-    from ir.index import Corpus
     from ir.select import DiscoveryResult
 
 __all__ = ["EXPANSIONS", "DiscoverRequest", "DiscoverResponse", "discover"]
 
 EXPANSIONS = ("window", "parent")
-#: ``min_score`` that means: no floor, even where one is calibrated.
+#: ``min_score`` that means: the floor of each corpus; and no floor, even where there is one.
+AUTO = "auto"
 NO_FLOOR = "none"
 
 Floor = float | str | None
@@ -32,25 +33,71 @@ Floor = float | str | None
 class DiscoverRequest(Value):
     """``targets`` are corpus names or paths; several are searched each by itself and merged by rank.
 
-    ``min_score`` is a number (for one corpus), ``"auto"`` (the calibrated floor of each, with a note where there is
-    none), ``"none"``, or a mapping from targets to numbers; ``None`` takes the floors that are calibrated and says
-    nothing of those that are not. Other options that are ``None`` are taken from the settings or the library.
+    ``min_score`` is a number (for one corpus), ``"auto"`` (the floor of each: calibrated, or made with the corpus),
+    ``"none"``, or a mapping from targets to numbers; ``None`` means ``"auto"``. Which floor was applied, or why there
+    was none, is part of the response. ``wait`` and ``upgrade`` are those of a search. Other options that are ``None``
+    are taken from the settings or the library.
     """
 
-    query: str
-    targets: tuple[str, ...] = (".",)
-    k: int | None = None
-    mode: str | None = None
-    strategy: str = "conservative"
-    max_k: int | None = None
-    rel: float | None = None
-    min_score: float | str | Mapping[str, float] | None = None
-    disclose: str = "metadata"
-    expand: str | None = None
-    filter: Mapping[str, Any] | None = None
-    surfaces: tuple[str, ...] = ()
-    embedder: str | None = None
-    refresh: bool | None = None
+    query: Annotated[str, QUERY]
+    targets: Annotated[tuple[str, ...], Arg("corpora by name", blank=False, max_items=50, option=False)] = (".",)
+    k: Annotated[
+        int | None,
+        Arg(
+            "how many candidates of each corpus",
+            min=1,
+            max=1000,
+            clamp=True,
+            short="-k",
+            metavar="N",
+            help="How many candidates of each corpus (10).",
+        ),
+    ] = None
+    mode: Annotated[str | None, MODE] = None
+    strategy: Annotated[str, STRATEGY] = "conservative"
+    max_k: Annotated[
+        int | None,
+        Arg(
+            "commit to at most this many",
+            min=1,
+            max=1000,
+            clamp=True,
+            metavar="N",
+            help="Commit to at most this many (3).",
+        ),
+    ] = None
+    rel: Annotated[float | None, REL] = None
+    min_score: Annotated[
+        float | str | Mapping[str, float] | None,
+        Arg(
+            "the floor: auto, none, a number, or one for each corpus",
+            metavar="FLOOR",
+            help="auto, none, a number, or CORPUS=NUMBER (repeatable). By default auto.",
+            complete=("auto", "none"),
+        ),
+    ] = None
+    disclose: Annotated[
+        str,
+        Arg(
+            "how much to reveal of each result",
+            choices="ir.select.disclosure:DISCLOSURE_LEVELS",
+            short="-d",
+            metavar="LEVEL",
+            help="metadata, body or bundled: how much to reveal.",
+        ),
+    ] = "metadata"
+    expand: Annotated[
+        str | None,
+        Arg(
+            "what stands around each match: a window of text, or the whole parent",
+            choices=EXPANSIONS,
+            metavar="HOW",
+            help="window or parent: show what stands around each match.",
+        ),
+    ] = None
+    filter: Annotated[Mapping[str, Any] | None, FILTER] = None
+    surfaces: Annotated[tuple[str, ...], SURFACES] = ()
+    embedder: Annotated[str | None, EMBEDDER] = None
 
 
 @dataclass(frozen=True)
@@ -66,19 +113,39 @@ class DiscoverResponse(Value):
         more = {"corpora": list(self.corpora), "stale": self.stale, "notes": list(self.notes)}
         return {**self.result.to_dict(), **more}
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        from ir.app.schema import discovery_properties, object_of, schema_of
 
-@operation("discover", summary="Commit to the few things that answer a query, or to none", read_only=True)
+        more = (("corpora", tuple[str, ...]), ("stale", bool | None), ("notes", tuple[str, ...]))
+        return object_of({**discovery_properties(), **{name: schema_of(kind) for name, kind in more}})
+
+
+def check_options(request: DiscoverRequest, ctx: Context) -> None:
+    """Find a wrong option before anything is done for it."""
+    _check_options(request, _targets(request, ctx), ctx)
+
+
+def _targets(request: DiscoverRequest, ctx: Context) -> dict[str, Target]:
+    if not request.targets:
+        raise InvalidInput("Give at least one corpus or path to discover in.")
+    return {word: ctx.target(word) for word in request.targets}
+
+
+@operation(
+    "discover",
+    summary="Commit to the few things that answer a query, or to none",
+    effect="reads",
+    doors=("cli", "mcp", "http"),
+    precheck=check_options,
+)
 def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
     from ir.select import discover as discover_in
 
-    if not request.query.strip():
-        raise InvalidInput("The query is empty.", remedy="Say what to look for.")
-    if not request.targets:
-        raise InvalidInput("Give at least one corpus or path to discover in.")
-    targets = {word: resolve(word) for word in request.targets}
+    targets = _targets(request, ctx)
     _check_options(request, targets, ctx)
-    stale, notes = _prepare_all(targets, request, ctx)
-    corpora = [ctx.open(target.name, embedder=request.embedder) for target in targets.values()]
+    corpora = [ctx.open(target, embedder=request.embedder) for target in targets.values()]
+    ctx.check()
     mode = ctx.settings["mode"] if request.mode is None else request.mode
     if len(corpora) == 1:
         # A corpus that was tuned to one channel; discovery itself takes over what was chosen for a hybrid search.
@@ -90,22 +157,22 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
             request.query,
             mode=mode,
             strategy=request.strategy,
-            min_score=_floors(request.min_score, targets, corpora, mode),
+            min_score=_floors(request.min_score, targets),
             disclose_level=request.disclose,
             expand=_expansion(request.expand),
             surfaces=request.surfaces or None,
             **given(k=request.k, max_k=request.max_k, rel=request.rel, filter=request.filter),
         )
-    notes += result.signals.get("notes", ())  # what is degraded has its reason there
+    notes = result.signals.get("notes", ())  # what is degraded has its reason there
     names = tuple(target.name for target in targets.values())
-    return DiscoverResponse(names, result, stale, tuple(dict.fromkeys(notes)))
+    return DiscoverResponse(names, result, None, tuple(dict.fromkeys(notes)))
 
 
 def _check_options(request: DiscoverRequest, targets: Mapping[str, Target], ctx: Context) -> None:
     """Find a wrong option before a folder is indexed for the sake of it."""
     from ir.options import SearchOptions
     from ir.select.disclosure import DisclosureRule
-    from ir.select.gating import floors_by_name
+    from ir.select.gated_source import floors_by_name
     from ir.select.selection import SelectionRule
 
     mode = ctx.settings["mode"] if request.mode is None else request.mode
@@ -116,26 +183,10 @@ def _check_options(request: DiscoverRequest, targets: Mapping[str, Target], ctx:
         floors_by_name(_by_name(request.min_score, targets), [target.name for target in targets.values()])
 
 
-def _prepare_all(
-    targets: Mapping[str, Target], request: DiscoverRequest, ctx: Context
-) -> tuple[bool | None, list[str]]:
-    states: list[bool | None] = []
-    notes: list[str] = []
-    for target in targets.values():
-        stale, said = prepare(target, ctx, embedder=request.embedder, refresh=request.refresh)
-        states.append(stale)
-        notes += said
-    return (True if True in states else None if None in states else False), notes
-
-
-def _floors(
-    asked: Floor | Mapping[str, float], targets: Mapping[str, Target], corpora: list[Corpus], mode: str
-) -> Floor | dict[str, Floor]:
+def _floors(asked: Floor | Mapping[str, float], targets: Mapping[str, Target]) -> Floor | dict[str, Floor]:
     """The floors as discovery takes them; a mapping may name a corpus as the user wrote it."""
     if asked is None:
-        from ir.select.gate import find_gate
-
-        return {corpus.name: "auto" if find_gate(corpus, mode).floor is not None else None for corpus in corpora}
+        return AUTO
     if isinstance(asked, str) and asked == NO_FLOOR:
         return None
     if isinstance(asked, Mapping):

@@ -53,14 +53,18 @@ class DoctorResponse(Value):
     healthy: bool
 
 
-@operation("doctor", summary="Check the installation and every corpus", read_only=True)
+@operation("doctor", summary="Check the installation and every corpus", effect="reads", runs_long=True, scope="machine")
 def doctor(request: DoctorRequest, ctx: Context) -> DoctorResponse:
-    checks = tuple(
-        check
-        for group in (_versions, _folders, _settings, _embedders, _extras, _registry, _corpora)
-        for check in _safely(group)
-    )
-    return DoctorResponse(checks, all(check.status != "broken" for check in checks))
+    from ir.index.progress import Ticker
+
+    ticker = Ticker(ctx.progress, "check", unit="things")
+    checks: list[Check] = []
+    for group in (_versions, _folders, _settings, _embedders, _extras, _registry, _corpora):
+        for check in _safely(group):
+            checks.append(check)
+            ticker.tick()
+    ticker.end()
+    return DoctorResponse(tuple(checks), all(check.status != "broken" for check in checks))
 
 
 def _safely(group: Callable[[], Iterator[Check]]) -> Iterator[Check]:
@@ -68,7 +72,7 @@ def _safely(group: Callable[[], Iterator[Check]]) -> Iterator[Check]:
     try:
         yield from group()
     except Exception as error:
-        from ir.config.secrets import masked
+        from ir.secrets.addresses import masked
 
         message = error.message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
         yield Check(group.__name__.strip("_"), "broken", masked(message), getattr(error, "remedy", ""))
@@ -103,11 +107,25 @@ def _folders() -> Iterator[Check]:
 
 
 def _settings() -> Iterator[Check]:
-    """Nothing to say of those that can be read: ``ir config`` lists them."""
+    """Nothing to say of those that can be used: ``ir config`` lists them."""
     from ir.config import Settings
+    from ir.embed import is_installed
+    from ir.embed.models import check_name, is_always_there
+    from ir.models.folders import find_folder, how_to_get
 
-    Settings.load()
-    yield from ()
+    settings = Settings.load()
+    name = str(settings["embedder"])
+    if settings.origin("embedder") == "default":
+        return
+    where = f"set by {settings.origin('embedder')}"
+    try:
+        check_name(name)
+    except IrError as error:
+        yield Check("setting embedder", "broken", f"{error.message} It is {where}", error.remedy)
+        return
+    if ":" in name or is_always_there(name) or is_installed(name) or find_folder(name):
+        return
+    yield Check("setting embedder", "warning", f"{name!r} is not on this machine; it is {where}", how_to_get(name))
 
 
 def _writable(folder: Path) -> bool:
@@ -119,6 +137,7 @@ def _writable(folder: Path) -> bool:
 
 def _embedders() -> Iterator[Check]:
     from ir.embed import best_available
+    from ir.embed.models import is_always_there
     from ir.models.install import installed, leftovers
     from ir.models.origin import again
     from ir.models.soundness import damage
@@ -134,15 +153,15 @@ def _embedders() -> Iterator[Check]:
         else:
             yield Check(f"model {model.name}", "ok", detail)
     for folder in leftovers():
-        detail = f"{folder} was left by a pull that was ended"
+        detail = f"{folder} was left by a pull that did not finish"
         yield Check("unfinished pull", "info", detail, "The next ir models pull or rm deletes it.")
-    if best == "light":
+    if is_always_there(best):
         here = ", ".join(model.name for model in models)
         detail = f"{here} cannot be run without the extra onnx or openvino" if here else "none on this machine"
         yield Check(
             "embedding model",
             "info",
-            f"{detail}; 'light' compares spelling more than meaning",
+            f"{detail}; {best!r} knows words, a network reads sentences",
             "pip install 'ir-substrate[onnx]'" + ("" if here else ", then: ir models pull"),
         )
 
@@ -162,7 +181,7 @@ def _registry() -> Iterator[Check]:
         try:
             check_entry(name, entry)
         except IrError as error:
-            yield Check(f"corpus {name}", "broken", f"registered wrongly: {error.message}", error.remedy)
+            yield Check(f"corpus {name}", "broken", f"wrongly registered: {error.message}", error.remedy)
 
 
 def _corpora() -> Iterator[Check]:
@@ -181,8 +200,9 @@ def _corpora() -> Iterator[Check]:
 def _corpus(name: str) -> Check:
     """Opening a snapshot checks the derived files against the database, and makes anew what does not match."""
     from ir.embed import is_installed
+    from ir.embed.models import is_always_there
     from ir.index import open_store
-    from ir.models.places import base_and_form
+    from ir.models.folders import base_and_form, how_to_get
     from ir.store import LocalStore
 
     with open_store(name) as store, store.snapshot() as snapshot:
@@ -192,11 +212,11 @@ def _corpus(name: str) -> Check:
         detail = f"{len(snapshot):,} records, version {snapshot.version}, embedder {embedder}"
     remote = embedder.startswith(("openai:", "ollama:"))
     folder = Path(base_and_form(embedder)[0])
-    if remote or embedder in ("light", "custom") or is_installed(embedder) or folder.is_dir():
+    if remote or embedder == "custom" or is_always_there(embedder) or is_installed(embedder) or folder.is_dir():
         return Check(f"corpus {name}", "ok", detail)
     return Check(
         f"corpus {name}",
         "warning",
         f"{detail}, which is not on this machine",
-        f"ir models pull {embedder}, or search it with --mode lexical.",
+        f"{how_to_get(embedder)} Or search it with --mode lexical.",
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import CASES, EMBEDDER, FUSION, HTML, MODE, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import Judged, built_corpus, new_file, read_cases
 from ir.app.measuring import MEASURES, SYSTEMS, CollectionScores, Run, measure_collections
 from ir.app.operation import Value, operation
-from ir.app.ways import search_options
+from ir.app.search_defaults import search_options
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,17 +36,46 @@ class EvalRequest(Value):
     collections are also searched as tuned: each half of the queries by what the other half chooses.
     """
 
-    corpus: str | None = None
-    cases: str | None = None
-    collections: tuple[str, ...] = ()
-    mode: str | None = None
-    fusion: str | None = None
-    k: int = 10
-    min_score: float | str | None = None
-    embedder: str | None = None
-    run: str | None = None
-    html: str | None = None
-    tune: bool = False
+    corpus: Annotated[str | None, TARGET] = None
+    cases: Annotated[str | None, CASES] = None
+    collections: Annotated[
+        tuple[str, ...], Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER")
+    ] = ()
+    mode: Annotated[str | None, MODE] = None
+    fusion: Annotated[str | None, FUSION] = None
+    k: Annotated[
+        int,
+        Arg(
+            "an answer counts as surfaced among the first so many",
+            min=1,
+            max=1000,
+            short="-k",
+            metavar="N",
+            help="An answer counts as surfaced among the first N.",
+        ),
+    ] = 10
+    min_score: Annotated[
+        float | str | None,
+        Arg(
+            "a number or auto: the floor for cases without an answer",
+            metavar="FLOOR",
+            help="A number or auto: the floor for cases without an answer.",
+            complete=("auto",),
+        ),
+    ] = None
+    embedder: Annotated[str | None, EMBEDDER] = None
+    run: Annotated[
+        str | None,
+        Arg("also write the rankings as a TREC run; with beir a folder", blank=False, metavar="FILE"),
+    ] = None
+    html: Annotated[str | None, HTML] = None
+    tune: Annotated[
+        bool,
+        Arg(
+            "also search collections as tuned, each half of the queries by the other's choice",
+            help="With beir: also search as tuned, each half of the queries by the other's choice.",
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         if self.tune and not self.collections:
@@ -71,7 +102,12 @@ class EvalResponse(Value):
     html: str | None = None
 
 
-@operation("eval", summary="Measure how well a corpus answers cases, or the library on test collections")
+@operation(
+    "eval",
+    summary="Measure how well a corpus answers cases, or the library on test collections",
+    effect="writes",
+    runs_long=True,
+)
 def evaluate(request: EvalRequest, ctx: Context) -> EvalResponse:
     if request.html is not None:
         new_file(request.html)
@@ -90,9 +126,17 @@ def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
     drifted = validate_cases(corpus, judged.cases)
     if drifted:
         lost = next(iter(drifted.values()))[0]
-        ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among it {lost!r}")
-    report = evaluate_discovery(corpus, judged.cases, primary_k=request.k, abstain_threshold=request.min_score, **how)
-    run = make_run(corpus, judged.queries, k=_DEPTH, **how) if request.run or request.html else {}
+        ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among them {lost!r}")
+    report = evaluate_discovery(
+        corpus,
+        judged.cases,
+        primary_k=request.k,
+        abstain_threshold=request.min_score,
+        progress=ctx.progress,
+        **how,
+    )
+    deep = request.run or request.html
+    run = make_run(corpus, judged.queries, k=_DEPTH, progress=ctx.progress, **how) if deep else {}
     if request.run:
         save_run(run, new_file(request.run), tag=str(how["mode"]))
     if request.html:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import REPLACE, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import new_file
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
@@ -28,13 +30,24 @@ FORMATS = ("dot", "json")
 class GraphRequest(Value):
     """``neighbours`` of the artifact ``id``, or ``export`` of all links; ``edge_type`` keeps one type only."""
 
-    corpus: str
-    action: str = "export"
-    id: str | None = None
-    edge_type: str | None = None
-    format: str = "json"
-    file: str | None = None
-    replace: bool = False
+    corpus: Annotated[str, TARGET]
+    action: Annotated[str, Arg("what to show", choices=ACTIONS, metavar="ACTION", help="neighbours or export.")] = (
+        "export"
+    )
+    id: Annotated[
+        str | None, Arg("the artifact, for neighbours", blank=False, metavar="ID", help="The artifact, for neighbours.")
+    ] = None
+    edge_type: Annotated[
+        str | None,
+        Arg("only links of this type, such as REF", blank=False, flag="--type", short="-t", metavar="TYPE"),
+    ] = None
+    format: Annotated[
+        str, Arg("how an export is written", choices=FORMATS, metavar="FORMAT", help="Export as dot or json.")
+    ] = "json"
+    file: Annotated[
+        str | None, Arg("write the export to a file", blank=False, flag="--output", short="-o", metavar="FILE")
+    ] = None
+    replace: Annotated[bool, REPLACE] = False
 
     def __post_init__(self) -> None:
         choice("action", self.action, ACTIONS)
@@ -68,10 +81,11 @@ class GraphResponse(Value):
     file: str | None = None
 
 
-@operation("graph", summary="Show what an artifact is linked to, or export all links")
+@operation("graph", summary="Show what an artifact is linked to, or export all links", effect="writes")
 def graph(request: GraphRequest, ctx: Context) -> GraphResponse:
     from ir.graph import CorpusGraph
     from ir.index import open_store
+    from ir.index.progress import Ticker
 
     target = resolve(request.corpus)
     target.require_built()
@@ -83,7 +97,13 @@ def graph(request: GraphRequest, ctx: Context) -> GraphResponse:
         if request.id is not None:
             edges = _around(links, request.id, request.edge_type)
         else:
-            edges = tuple(edge for origin, _ in store.link_items() for edge in _out(links, origin, request.edge_type))
+            ticker = Ticker(ctx.progress, "read links", unit="items")
+            found: list[Edge] = []
+            for origin, _ in store.link_items():
+                found += _out(links, origin, request.edge_type)
+                ticker.tick()
+            ticker.end()
+            edges = tuple(found)
     response = GraphResponse(name, edges, len(_nodes(edges)), request.id, request.file)
     if file is not None:
         from ir.eval.files import write_lines

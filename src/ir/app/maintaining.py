@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
 
@@ -25,10 +27,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MaintainRequest(Value):
-    """The registered corpora, or only the named ones; ``dry_run`` only says what is due."""
+    """The registered corpora, or only the named ones; ``dry_run`` only says what is due. ``at_once`` does not ask their
+    policies whether it is time."""
 
-    corpora: tuple[str, ...] = ()
-    dry_run: bool = False
+    corpora: Annotated[tuple[str, ...], Arg("only these corpora", blank=False, metavar="[CORPUS...]")] = ()
+    dry_run: Annotated[bool, Arg("only say what is due", short="-n")] = False
+    at_once: Annotated[bool, Arg("do not wait for the time that a corpus's policy says", flag="--now")] = False
 
 
 @dataclass(frozen=True)
@@ -41,17 +45,26 @@ class MaintainResponse(Value):
         return sum(result.status == "failed" for result in self.results)
 
 
-@operation("maintain", summary="Do what is due: update, reindex and calibrate registered corpora")
+@operation(
+    "maintain",
+    summary="Do what is due: update, reindex and calibrate registered corpora",
+    effect="writes",
+    runs_long=True,
+    scope="workspace",
+)
 def maintain_corpora(request: MaintainRequest, ctx: Context) -> MaintainResponse:
     from ir.maintain import maintain
 
     names = [resolve(word).name for word in request.corpora] or None
-    return MaintainResponse(request.dry_run, tuple(maintain(names, dry_run=request.dry_run, progress=ctx.progress)))
+    results = maintain(names, dry_run=request.dry_run, progress=ctx.progress, at_once=request.at_once)
+    return MaintainResponse(request.dry_run, tuple(results))
 
 
 @dataclass(frozen=True)
 class CoverageRequest(Value):
-    target: str
+    """``target`` is a corpus name, or the path that one was made from."""
+
+    target: Annotated[str, TARGET]
 
 
 @dataclass(frozen=True)
@@ -64,8 +77,16 @@ class CoverageResponse(Value):
     def to_dict(self) -> dict[str, Any]:
         return {"corpus": self.corpus, **self.report.to_dict()}
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        from ir.app.schema import OPEN, schema_of
 
-@operation("coverage", summary="Compare what the source holds with what the index holds", read_only=True)
+        return {**OPEN, "properties": {"corpus": schema_of(str)}, "required": ["corpus"]}
+
+
+@operation(
+    "coverage", summary="Compare what the source holds with what the index holds", effect="reads", runs_long=True
+)
 def report_coverage(request: CoverageRequest, ctx: Context) -> CoverageResponse:
     from ir.eval import coverage
     from ir.index import open_store
@@ -73,4 +94,4 @@ def report_coverage(request: CoverageRequest, ctx: Context) -> CoverageResponse:
     target = resolve(request.target)
     target.require_built()
     with open_store(target.name) as store:
-        return CoverageResponse(target.name, coverage(target.source(ctx.settings), store))
+        return CoverageResponse(target.name, coverage(target.source(ctx.settings), store, progress=ctx.progress))

@@ -1,20 +1,25 @@
-"""What an operation is: a typed function of a request, known by name to every edge."""
+"""What an operation is: a typed function of a request, known by name to every door."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
+from ir.app.fields import check, from_data
 from ir.base import json_clean
-from ir.errors import InvalidInput
 from ir.options import choice
 
 if TYPE_CHECKING:
     from ir.app.context import Context
 
-__all__ = ["Operation", "Value", "find_operation", "given", "operation", "operations"]
+__all__ = ["DOORS", "Operation", "Value", "find_operation", "given", "names", "operation", "operations"]
+
+#: Through what an operation can be called from outside; Python always can.
+DOORS = ("cli", "mcp", "http")
+Effect = Literal["reads", "writes"]
+Scope = Literal["corpus", "workspace", "machine"]
 
 
 class Value:
@@ -28,15 +33,8 @@ class Value:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """A value from JSON; a field that is unknown or missing is an error that names it."""
-        known = {item.name: item for item in fields(cls)}
-        for name in data:
-            choice("field", name, known)
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise InvalidInput(f"{cls.__name__} is not complete: {error}.") from error
+        """A value from JSON; a field that is unknown, missing or not what it should be is an error that names it."""
+        return from_data(cls, data)
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -53,50 +51,121 @@ Response = TypeVar("Response", bound=Value)
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One thing a user can do. ``read_only`` tells an edge that calling it changes nothing a user made."""
+class Operation(Generic[Request, Response]):
+    """One thing a user can do. Calling it checks the request, wherever that was made, and runs it.
+
+    ``effect`` says whether it changes anything that a user made, ``runs_long`` that it may take minutes. ``doors`` are
+    those that offer it. ``scope`` is what it is about: one corpus or several that are named, all of a workspace, or
+    this machine. ``precheck`` finds what is wrong with a request before anything is done for it.
+    """
 
     name: str
     summary: str
-    request: type[Value]
-    response: type[Value]
-    run: Callable[[Any, Context], Any]
-    read_only: bool = False
+    request: type[Request]
+    response: type[Response]
+    run: Callable[[Request, Context], Response]
+    effect: Effect = "writes"
+    runs_long: bool = False
+    doors: frozenset[str] = frozenset({"cli"})
+    scope: Scope = "corpus"
+    precheck: Callable[[Request, Context], None] | None = None
+
+    @property
+    def read_only(self) -> bool:
+        return self.effect == "reads"
+
+    def __call__(self, request: Request, ctx: Context | None = None) -> Response:
+        if ctx is None:
+            from ir.app.context import Context
+
+            ctx = Context()
+        return self.run(check(request), ctx)
 
 
-_KNOWN: dict[str, Operation] = {}
-
-#: The modules of this package that define operations.
-_MODULES = (
-    *("building", "searching", "corpora", "registering", "transfer", "storing", "watching", "doctor", "settings"),
-    *("discovering", "evaluating", "casewriting", "selecting", "calibrating", "comparing", "graphing", "maintaining"),
-    *("models", "tuning"),
-)
+#: The module of this package that defines each operation, so that whoever wants one loads one.
+_HOMES = {
+    "build": "building",
+    "calibrate-min-score": "calibrating",
+    "compare": "comparing",
+    "config": "settings",
+    "copy": "storing",
+    "coverage": "maintaining",
+    "discover": "discovering",
+    "doctor": "doctor",
+    "eval": "evaluating",
+    "eval-gen": "casewriting",
+    "eval-select": "selecting",
+    "expand": "expanding",
+    "export": "transfer",
+    "gc": "cleaning",
+    "get": "getting",
+    "graph": "graphing",
+    "grep": "grepping",
+    "import": "transfer",
+    "info": "corpora",
+    "install": "installing",
+    "ls": "corpora",
+    "maintain": "maintaining",
+    "migrate": "storing",
+    "models": "models",
+    "policy": "scheduling",
+    "prune": "pruning",
+    "refresh": "refreshing",
+    "register": "registering",
+    "rm": "registering",
+    "schedule": "scheduling",
+    "search": "searching",
+    "similar": "similarity",
+    "space": "spaces",
+    "status": "status",
+    "sweep-select": "selecting",
+    "traverse": "traversing",
+    "tune": "tuning",
+    "upgrade": "upgrading",
+    "watch": "watching",
+}
+_KNOWN: dict[str, Operation[Any, Any]] = {}
 
 
 def operation(
-    name: str, *, summary: str, read_only: bool = False
-) -> Callable[[Callable[[Request, Context], Response]], Callable[[Request, Context], Response]]:
+    name: str,
+    *,
+    summary: str,
+    effect: Effect = "writes",
+    runs_long: bool = False,
+    doors: Iterable[str] = ("cli",),
+    scope: Scope = "corpus",
+    precheck: Callable[[Any, Context], None] | None = None,
+) -> Callable[[Callable[[Request, Context], Response]], Operation[Request, Response]]:
     """Make a function the operation ``name``; its request and response types are read from its annotations."""
 
-    def enrol(function: Callable[[Request, Context], Response]) -> Callable[[Request, Context], Response]:
+    def enrol(function: Callable[[Request, Context], Response]) -> Operation[Request, Response]:
         from ir.app.context import Context
 
         hints = get_type_hints(function, localns={"Context": Context})
-        _KNOWN[name] = Operation(name, summary, hints["request"], hints["return"], function, read_only)
-        return function
+        offered = frozenset(choice("door", door, DOORS) for door in doors)
+        shapes = hints["request"], hints["return"]
+        made = Operation(name, summary, *shapes, function, effect, runs_long, offered, scope, precheck)
+        _KNOWN[name] = made
+        return made
 
     return enrol
 
 
-def operations() -> dict[str, Operation]:
+def names() -> tuple[str, ...]:
+    """The names of all operations; none is loaded for it."""
+    return tuple(_HOMES)
+
+
+def operations() -> dict[str, Operation[Any, Any]]:
     """Every operation by name."""
-    for module in _MODULES:
-        import_module(f"ir.app.{module}")
-    return dict(sorted(_KNOWN.items()))
+    return {name: find_operation(name) for name in _HOMES}
 
 
-def find_operation(name: str) -> Operation:
+def find_operation(name: str) -> Operation[Any, Any]:
     """The operation of that name; an unknown one is an error that lists them."""
-    known = operations()
-    return known[choice("operation", name, known)]
+    found = _KNOWN.get(name)
+    if found is None:
+        import_module(f"ir.app.{_HOMES[choice('operation', name, _HOMES)]}")
+        found = _KNOWN[name]
+    return found

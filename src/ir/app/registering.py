@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from ir.app.arguments import CORPUS, EMBEDDER
 from ir.app.context import Context
 from ir.app.corpora import disk_bytes
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
-from ir.app.targets import PATH_PARAMETERS, existing_path, on_disk, resolve
+from ir.app.targets import PATH_PARAMETERS, resolve
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput
 from ir.options import choice
 
 __all__ = ["RegisterRequest", "RegisterResponse", "RemoveRequest", "RemoveResponse", "register", "remove"]
+
+#: The kind that is made by a function.
+FETCHED = "records"
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,35 @@ class RegisterRequest(Value):
     """``path`` is the folder of kinds that are made from one; ``params`` are the kind's other parameters; ``store``
     is the address of a server to keep the corpus at."""
 
-    name: str
-    kind: str = "files"
-    path: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    embedder: str | None = None
-    store: str | None = None
+    name: Annotated[str, Arg("the name to give", blank=False, metavar="NAME")]
+    kind: Annotated[
+        str,
+        Arg(
+            "what it is made from",
+            choices="ir.registry:KINDS",
+            metavar="KIND",
+            help="files, skills, reports, packages, sessions, jsonl, mcp or records.",
+        ),
+    ] = "files"
+    path: Annotated[
+        str | None,
+        Arg("the folder or file it is made from; for records FILE.py:FUNCTION", blank=False, metavar="PATH"),
+    ] = None
+    params: Annotated[
+        Mapping[str, Any],
+        Arg(
+            "parameters of the kind",
+            flag="--param",
+            short="-p",
+            metavar="KEY=VALUE",
+            help="A parameter of the kind. Repeatable.",
+        ),
+    ] = field(default_factory=dict)
+    embedder: Annotated[str | None, EMBEDDER] = None
+    store: Annotated[
+        str | None,
+        Arg("a server that keeps it, such as postgresql://host/db", blank=False, metavar="ADDRESS"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -37,13 +65,19 @@ class RegisterResponse(Value):
     replaced: bool
 
 
-@operation("register", summary="Give a corpus a name")
+@operation("register", summary="Give a corpus a name", effect="writes", scope="workspace")
 def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
+    from ir.registry import entered, existing_path
     from ir.registry import register as enter
-    from ir.registry import registered
 
+    if request.embedder is not None:
+        from ir.embed.models import check_name as check_embedder
+
+        check_embedder(request.embedder)
     params = dict(request.params)
-    if request.path is not None:
+    if request.path is not None and request.kind == FETCHED:
+        params["fetcher"] = _fetcher(request.path)
+    elif request.path is not None:
         folder = existing_path(request.path)
         if folder is None:
             raise InvalidInput(f"There is no file or folder {request.path!r}.", remedy="Check the path.")
@@ -52,9 +86,24 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
     _check_required(request, params)
     if request.kind == "files" and "pattern" not in params:
         params.setdefault("all_text", True)  # what `ir search PATH` takes
-    replaced = request.name in registered()
+    replaced = request.name in entered()
     entry = enter(request.name, request.kind, embedder=request.embedder or "default", store=request.store, **params)
     return RegisterResponse(request.name, entry, replaced)
+
+
+def _fetcher(word: str) -> str:
+    """The function that makes records, as ``FILE.py:FUNCTION`` or ``MODULE:FUNCTION``."""
+    from ir.registry import existing_path
+
+    module, colon, function = word.rpartition(":")
+    if not colon or not module or not function:
+        raise InvalidInput(
+            f"Records are made by a function, and {word!r} names none.",
+            remedy="Write file.py:function or package.module:function; a file of JSON lines is of --kind jsonl.",
+        )
+    if module.endswith(".py") and existing_path(module) is None:
+        raise InvalidInput(f"There is no file {module!r}.", remedy="Check the path.")
+    return word
 
 
 def _check_required(request: RegisterRequest, params: Mapping[str, Any]) -> None:
@@ -64,12 +113,10 @@ def _check_required(request: RegisterRequest, params: Mapping[str, Any]) -> None
     required = KINDS[choice("kind of corpus", request.kind, KINDS)].required
     if not required or required in params:
         return
-    by_path = required == PATH_PARAMETERS.get(request.kind)
+    what, word = ("a function", "FILE.py:FUNCTION") if request.kind == FETCHED else ("a path", "PATH")
     kind = "" if request.kind == "files" else f" --kind {request.kind}"
     raise InvalidInput(
-        f"A corpus of kind {request.kind!r} needs {'a path' if by_path else repr(required)}.",
-        remedy=f"Write: ir register {request.name}{' PATH' if by_path else ''}{kind}"
-        + ("" if by_path else f" -p {required}=…"),
+        f"A corpus of kind {request.kind!r} needs {what}.", remedy=f"Write: ir register {request.name} {word}{kind}"
     )
 
 
@@ -77,8 +124,8 @@ def _check_required(request: RegisterRequest, params: Mapping[str, Any]) -> None
 class RemoveRequest(Value):
     """``dry_run`` only says what would go."""
 
-    corpus: str
-    dry_run: bool = False
+    corpus: Annotated[str, CORPUS]
+    dry_run: Annotated[bool, Arg("only say what would be removed", short="-n")] = False
 
 
 @dataclass(frozen=True)
@@ -92,24 +139,44 @@ class RemoveResponse(Value):
     registered: bool
 
 
-@operation("rm", summary="Remove a corpus: its index and its registration")
+@operation("rm", summary="Remove a corpus: its index and its registration", effect="writes")
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
-    from ir.registry import registered, store_of, unregister
+    from ir.index import on_disk
+    from ir.registry import PRESETS, store_of, unregister
     from ir.store import LocalStore
 
-    known = request.corpus in registered() or on_disk(request.corpus)
-    name = request.corpus if known else resolve(request.corpus).name
-    entered, built = name in registered(), on_disk(name)
-    if not entered and not built:
-        raise CorpusNotBuilt(f"There is no corpus named {name!r}.", remedy="`ir ls` lists the corpora.")
+    name = _name_to_remove(request.corpus)
+    built, known = on_disk(name), _is_known(name)
     folder = corpus_dir(name)
     size = disk_bytes(folder) if built else 0
     if not request.dry_run:
         if built:
             LocalStore(folder, lock_timeout=ctx.settings["lock_timeout_s"]).remove()
-        if entered:
+        if known:
             address = store_of(name)
             unregister(name)
             if address is not None:
                 ctx.note(f"what is kept at {address} stays there, for all others who use it")
-    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, entered)
+            if name in PRESETS:
+                ctx.note(f"{name} is not offered any more; ir build {name} brings it back")
+    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, known)
+
+
+def _name_to_remove(word: str) -> str:
+    """The corpus of that name, else that of the folder of that name, else the preset that `ir ls` offers."""
+    from ir.index import on_disk
+    from ir.registry import entered
+
+    if word in entered() or on_disk(word):
+        return word
+    found = resolve(word).name
+    name = next((name for name in (found, word) if _is_known(name) or on_disk(name)), None)
+    if name is None:
+        raise CorpusNotBuilt(f"There is no corpus named {found!r}.", remedy="`ir ls` lists the corpora.")
+    return name
+
+
+def _is_known(name: str) -> bool:
+    from ir.registry import registered
+
+    return name in registered()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
+from ir.config import Settings
 from ir.errors import InvalidInput
 from ir.options import choice
 
@@ -19,9 +21,11 @@ ACTIONS = ("list", "get", "set", "unset")
 class ConfigRequest(Value):
     """``list`` all settings, ``get`` one, ``set`` it in the user's file, or ``unset`` it there."""
 
-    action: str = "list"
-    key: str | None = None
-    value: str | None = None
+    action: Annotated[str, Arg("what to do", choices=ACTIONS, metavar="ACTION", help="list, get, set or unset.")] = (
+        "list"
+    )
+    key: Annotated[str | None, Arg("the name of a setting", metavar="KEY", complete="ir.config.keys:names")] = None
+    value: Annotated[str | None, Arg("its new value", metavar="VALUE")] = None
 
     def __post_init__(self) -> None:
         choice("action", self.action, ACTIONS)
@@ -52,25 +56,45 @@ class ConfigResponse(Value):
     file: str | None = None
 
 
-@operation("config", summary="Show or change settings, with where each comes from")
+@operation("config", summary="Show or change settings, with where each comes from", effect="writes", scope="machine")
 def config(request: ConfigRequest, ctx: Context) -> ConfigResponse:
-    from ir.config import Settings, set_setting, unset_setting, user_file
+    from ir.config import set_setting, unset_setting, user_file
     from ir.config.keys import KEYS, key_named
 
     wanted = [key_named(request.key, "config")] if request.key else list(KEYS)
     changed = False
     settings = ctx.settings
     if request.action == "set":
+        if request.key == "embedder":
+            _check_embedder(str(request.value))
         set_setting(wanted[0].name, request.value)
         changed, settings = True, Settings.load()
     elif request.action == "unset":
         changed, settings = unset_setting(wanted[0].name), Settings.load()
+    if changed and request.key == "embedder":
+        _tell_keepers(settings, ctx)
     shown = tuple(Setting(key.name, _shown(settings[key.name]), settings.origin(key.name), key.doc) for key in wanted)
     return ConfigResponse(shown, changed, str(user_file()))
 
 
+def _check_embedder(name: str) -> None:
+    """A name that nothing answers to would fail every first build, far from where it was written."""
+    from ir.embed.models import check_name
+
+    if name.strip():
+        check_name(name)
+
+
+def _tell_keepers(settings: Settings, ctx: Context) -> None:
+    from ir.app.embedders import keepers_note, wanted_embedder
+
+    note = keepers_note(wanted_embedder(settings))
+    if note:
+        ctx.note(note)
+
+
 def _shown(value: Any) -> Any:
     """A setting's value without the key that someone may have written into an address."""
-    from ir.config.secrets import masked
+    from ir.secrets.addresses import masked
 
     return masked(value) if isinstance(value, str) else value

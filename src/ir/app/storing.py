@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from ir.store import CorpusStore
+    from ir.store.base import BaseStore
 
 __all__ = ["CopyRequest", "CopyResponse", "MigrateRequest", "MigrateResponse", "copy", "migrate"]
 
@@ -22,10 +23,15 @@ __all__ = ["CopyRequest", "CopyResponse", "MigrateRequest", "MigrateResponse", "
 class CopyRequest(Value):
     """``source`` and ``target`` are corpus names, folders or addresses; ``overwrite`` empties a target first."""
 
-    source: str
-    target: str
-    overwrite: bool = False
-    batch: int = 1000
+    source: Annotated[
+        str,
+        Arg("a corpus name, a folder or an address such as postgresql://host/db", blank=False, metavar="FROM"),
+    ]
+    target: Annotated[str, Arg("where to put it: a name, a folder or an address", blank=False, metavar="TO")]
+    overwrite: Annotated[bool, Arg("empty a target that holds a corpus first", flag="--force", short="-f")] = False
+    batch: Annotated[
+        int, Arg("copy so many records at a time", min=1, metavar="N", help="Copy N records at a time.")
+    ] = 1000
 
 
 @dataclass(frozen=True)
@@ -42,13 +48,14 @@ class CopyResponse(Value):
     already_there: int
     exact: bool
     checksum: str
+    content_version: str
 
 
 @dataclass(frozen=True)
 class MigrateRequest(Value):
     """``target`` is the address of a corpus on a server."""
 
-    target: str
+    target: Annotated[str, Arg("the address of a corpus on a server", blank=False, metavar="ADDRESS")]
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class MigrateResponse(Value):
     after: int
 
 
-@operation("copy", summary="Copy a corpus from one store to another")
+@operation("copy", summary="Copy a corpus from one store to another", effect="writes", runs_long=True)
 def copy(request: CopyRequest, ctx: Context) -> CopyResponse:
     from ir.store.opening import without_password
     from ir.transfer import copy_store
@@ -76,11 +83,13 @@ def copy(request: CopyRequest, ctx: Context) -> CopyResponse:
         already_there=done.already_there,
         exact=done.exact,
         checksum=done.sums["records"].partition(" ")[2],
+        content_version=done.content_version,
     )
 
 
-@operation("migrate", summary="Bring the tables of a corpus on a server up to date")
+@operation("migrate", summary="Bring the tables of a corpus on a server up to date", effect="writes", runs_long=True)
 def migrate(request: MigrateRequest, ctx: Context) -> MigrateResponse:
+    from ir.index import Progress
     from ir.store.opening import engine_of, names_server, scheme_of, without_password
 
     shown = without_password(request.target)
@@ -90,30 +99,30 @@ def migrate(request: MigrateRequest, ctx: Context) -> MigrateResponse:
         raise InvalidInput(
             f"{shown} has no tables that need migrating.", remedy="Give the address of a corpus in PostgreSQL."
         )
+    ctx.progress(Progress("migrate", 0, None))
     before, after = bring(request.target)
+    ctx.progress(Progress("migrate", 1, 1))
     return MigrateResponse(shown, before, after)
 
 
-def _source(word: str, ctx: Context) -> CorpusStore:
+def _source(word: str, ctx: Context) -> BaseStore:
     """The store of a corpus that is there: by its address, its own folder, its name or what it was made from."""
-    from ir.store import CorpusStore
-    from ir.store.opening import scheme_of
+    from ir.store.opening import open_store, scheme_of
 
     if scheme_of(word) is not None or (Path(word).expanduser() / "corpus.db").is_file():
-        return CorpusStore.open(word)
+        return open_store(word)
     target = resolve(word)
     target.require_built()
     return ctx.store(target.name)
 
 
-def _target(word: str, ctx: Context) -> CorpusStore:
+def _target(word: str, ctx: Context) -> BaseStore:
     """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
     from ir.registry import check_name
-    from ir.store import CorpusStore
-    from ir.store.opening import scheme_of
+    from ir.store.opening import open_store, scheme_of
 
     if scheme_of(word) is not None:
-        return CorpusStore.open(word)
+        return open_store(word)
     if word.startswith((".", "~")) or os.sep in word:
-        return CorpusStore.open(str(Path(word).expanduser()))
+        return open_store(str(Path(word).expanduser()))
     return ctx.store(check_name(word))

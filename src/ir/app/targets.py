@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,24 +9,25 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ir.base import storage_key
 from ir.config import corpora_dir, corpus_dir, safe_name
-from ir.errors import CorpusNotBuilt, InvalidInput, IrError
+from ir.errors import CorpusNotBuilt, InvalidInput, IrError, OutsideCorpus, Remedy
 
 if TYPE_CHECKING:
+    from ir.app.context import Context
     from ir.sources import CorpusSource
 
 __all__ = [
     "PATH_PARAMETERS",
     "Target",
     "built_corpora",
-    "existing_path",
+    "folder_gone",
     "is_built",
     "is_listed",
     "known_names",
-    "name_for_path",
-    "on_disk",
+    "registered_target",
     "resolve",
+    "takes_all",
+    "visible_corpora",
 ]
 
 
@@ -45,10 +45,14 @@ PATH_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Target:
-    """A corpus by its name; ``path`` is the folder or file that the user gave instead of one."""
+    """A corpus by its name; ``path`` is the folder or file that the user gave instead of one.
+
+    ``instead_of`` is the preset that the user may have meant, where a folder here is called as it is.
+    """
 
     name: str
     path: Path | None = None
+    instead_of: str | None = None
 
     @property
     def built(self) -> bool:
@@ -76,22 +80,23 @@ class Target:
 
         What was registered with another embedder is from now on with the one that it was built with.
         """
-        from ir.registry import prefer_embedder, register, registered
+        from ir.registry import entered, prefer_embedder, register
 
         if self.path is None:
             prefer_embedder(self.name, embedder)
             return
         params = self._params(settings)
-        entry = registered().get(self.name, {})
+        entry = entered().get(self.name, {})
         if (entry.get("embedder"), entry.get("params")) != (embedder, params):
-            register(self.name, "files", embedder=embedder, store=entry.get("store"), **params)
+            kept = {name: entry.get(name) for name in ("store", "maintenance")}
+            register(self.name, "files", embedder=embedder, **kept, **params)
 
     @contextmanager
     def keeping_at(self, address: str | None, settings: Mapping[str, Any]) -> Iterator[None]:
         """Keep the corpus at a server's address from now on, or again on this machine; as before if the block fails."""
-        from ir.registry import get, keep_at, register, unregister
+        from ir.registry import entered, keep_at, register, restore
 
-        before = get(self.name)
+        before = entered().get(self.name)
         if self.path is not None and before is None:
             register(self.name, "files", store=address, **self._params(settings))
         else:
@@ -99,21 +104,45 @@ class Target:
         try:
             yield
         except BaseException:
-            if before is None:
-                unregister(self.name)
-            else:
-                keep_at(self.name, before.get("store"))
+            restore(self.name, before)
             raise
 
     def _params(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"root": str(self.path), "all_text": True, "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
 
 
+def takes_all(entry: Mapping[str, Any]) -> bool:
+    """Whether a corpus is made of all text files of a folder."""
+    params = entry.get("params", {})
+    return entry.get("kind") == "files" and bool(params.get("all_text")) and not params.get("hidden")
+
+
+def folder_gone(entry: Mapping[str, Any]) -> bool:
+    """Whether nothing is left of the folders or files that a registered corpus is made from."""
+    from ir.sources.records import names_function
+
+    given = entry.get("params", {}).get(PATH_PARAMETERS.get(str(entry.get("kind")), ""))
+    places = given if isinstance(given, list) else [given]
+    paths = [Path(place) for place in places if isinstance(place, str) and not names_function(place)]
+    return bool(paths) and len(paths) == len(places) and not any(_there(path) for path in paths)
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # it may be there, and cannot be looked at now
+        return True
+
+
 def resolve(word: str) -> Target:
-    """The corpus or path that ``word`` names; a listed corpus wins over a path unless the word looks like one."""
+    """The corpus or path that ``word`` names.
+
+    A corpus that was built or registered wins over a path unless the word looks like one, and a path wins over a
+    preset that was never built: who has a folder `skills` and searches `skills` means what is there.
+    """
     if not word.strip():
         raise InvalidInput("The name of the corpus is empty.", remedy="Give a corpus name or a path.")
-    from ir.registry import PRESETS, looks_like_path
+    from ir.registry import PRESETS, existing_path, looks_like_path, name_for_path
     from ir.store.opening import names_server, without_password
 
     if names_server(word):
@@ -127,7 +156,7 @@ def resolve(word: str) -> Target:
         return Target(word)
     path = existing_path(word)
     if path is not None:
-        return Target(name_for_path(path), path)
+        return Target(name_for_path(path), path, word if word in PRESETS else None)
     if word in PRESETS:
         return Target(word)
     if looks_like_path(word):
@@ -140,26 +169,58 @@ def resolve(word: str) -> Target:
     )
 
 
-def existing_path(word: str) -> Path | None:
-    """The whole path of the file or folder that a word names; ``None`` if there is none."""
-    path = Path(os.path.expanduser(word))  # noqa: PTH111 - a Path would take ./~x for the home of a user called x
-    try:
-        return path.resolve() if path.exists() else None
-    except (OSError, ValueError):  # no file can be called so: a query may be longer than any name
-        return None
+def registered_target(word: str, ctx: Context) -> Target:
+    """The corpus that an agent names: one that the user has and that the caller may see, by its name alone.
+
+    ``"."`` is the corpus of the folder that the caller works in, or the only one that there is.
+    """
+    from ir.registry import existing_path, looks_like_path, name_for_path
+    from ir.store.opening import names_server
+
+    if word == ".":
+        folder = existing_path(ctx.caller.folder) if ctx.caller is not None and ctx.caller.folder else None
+        name = None if folder is None else name_for_path(folder)
+        seen = visible_corpora(ctx)
+        if name in seen:
+            return Target(str(name))
+        if len(seen) == 1:
+            return Target(seen[0])
+        raise InvalidInput("Say which corpus is meant.", remedy=_choose(seen))
+    if looks_like_path(word) or names_server(word):
+        raise OutsideCorpus(
+            f"{word!r} is not the name of a corpus, and nothing else can be asked here.",
+            remedy=_choose(visible_corpora(ctx)),
+        )
+    if _may_see(word, ctx) and ((ctx.pool is not None and ctx.pool.holds(word)) or is_listed(word)):
+        return Target(word)
+    raise CorpusNotBuilt(f"There is no corpus named {word!r}.", remedy=_choose(visible_corpora(ctx), word))
 
 
-def name_for_path(path: Path) -> str:
-    """The name of the corpus of a path: its last part and a hash of the whole, so that two `docs` stay apart."""
-    label = safe_name(path.name or "root")[:60]
-    return f"{label}-{storage_key(str(path))[:6]}"
+def visible_corpora(ctx: Context) -> list[str]:
+    """The corpora that the user registered or built and that whoever asks may see."""
+    from ir.registry import entered
+
+    return sorted(name for name in {*entered(), *built_corpora()} if _may_see(name, ctx))
+
+
+def _may_see(name: str, ctx: Context) -> bool:
+    return ctx.caller is None or ctx.caller.corpora is None or name in ctx.caller.corpora
+
+
+def _choose(names: list[str], word: str = "") -> Remedy:
+    near = get_close_matches(word, names, n=1)
+    if not names:
+        told = "There is none yet; ask the user to build one."
+        return Remedy("`ir build PATH` makes one.", agent=told)
+    told = f"Did you mean {near[0]!r}? " if near else ""
+    return Remedy(f"{told}`ir ls` lists the corpora.", agent=f"{told}The corpora are: {', '.join(names[:20])}.")
 
 
 def known_names() -> set[str]:
     """Every name that can be built or searched: registered, preset or built."""
-    from ir.registry import PRESETS, registered
+    from ir.registry import registered
 
-    return {*registered(), *PRESETS, *built_corpora()}
+    return {*registered(), *built_corpora()}
 
 
 def built_corpora() -> list[str]:
@@ -176,10 +237,10 @@ def built_corpora() -> list[str]:
 
 
 def is_listed(name: str) -> bool:
-    """Whether `ir ls` shows the name."""
-    from ir.registry import registered
+    """Whether `ir ls` shows the name as that of a corpus, not only of a preset that could be built."""
+    from ir.registry import entered
 
-    return name in registered() or _was_built(name)
+    return name in entered() or _was_built(name)
 
 
 def _was_built(name: str) -> bool:
@@ -192,26 +253,23 @@ def _was_built(name: str) -> bool:
 def is_built(name: str) -> bool:
     """Whether the corpus has an index, on this machine or on the server that keeps it."""
     from ir.index import is_built as holds_index
+    from ir.index import store_for
     from ir.registry import store_of
-    from ir.store.opening import names_server, open_store
+    from ir.store.opening import names_server
 
-    address = name if names_server(name) else store_of(name)
-    if address is None:
+    if not names_server(name) and store_of(name) is None:
         return _is_built_here(name)
-    with open_store(address) as store:
+    with store_for(name) as store:
         return holds_index(store)
 
 
 def _is_built_here(name: str) -> bool:
+    from ir.index import is_built as holds_index
+    from ir.index import on_disk
+
     if not on_disk(name):
         return False
-    from ir.index import is_built as holds_index
     from ir.store import LocalStore
 
     with LocalStore(corpus_dir(name)) as store:
         return holds_index(store)
-
-
-def on_disk(name: str) -> bool:
-    """Whether this machine holds anything of the corpus, be it only what an unfinished build left."""
-    return (corpus_dir(name) / "corpus.db").is_file()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from ir.app.arguments import REPLACE, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.targets import is_built, resolve
 from ir.config.keys import names_server
@@ -18,9 +21,9 @@ __all__ = ["ExportRequest", "ExportResponse", "ImportRequest", "ImportResponse",
 class ExportRequest(Value):
     """``replace`` allows a file that exists to be written over."""
 
-    target: str
-    file: str
-    replace: bool = False
+    target: Annotated[str, TARGET]
+    file: Annotated[str, Arg("the file to write", blank=False, metavar="FILE")]
+    replace: Annotated[bool, REPLACE] = False
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class ExportResponse(Value):
     artifacts: int
 
 
-@operation("export", summary="Write a corpus to one portable file")
+@operation("export", summary="Write a corpus to one portable file", effect="writes", runs_long=True)
 def export(request: ExportRequest, ctx: Context) -> ExportResponse:
     from ir.index import open_store
     from ir.portable import export_corpus
@@ -53,9 +56,9 @@ def export(request: ExportRequest, ctx: Context) -> ExportResponse:
 class ImportRequest(Value):
     """``name`` is the new name of the corpus; ``None`` keeps the one in the file."""
 
-    file: str
-    name: str | None = None
-    replace: bool = False
+    file: Annotated[str, Arg("a file that ir export wrote", blank=False, metavar="FILE")]
+    name: Annotated[str | None, Arg("another name for the corpus", blank=False, metavar="NAME")] = None
+    replace: Annotated[bool, Arg("replace a corpus that has this name", flag="--force", short="-f")] = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ class ImportResponse(Value):
     embedder: str | None = None
 
 
-@operation("import", summary="Take in a corpus from a portable file")
+@operation(
+    "import", summary="Take in a corpus from a portable file", effect="writes", runs_long=True, scope="workspace"
+)
 def import_corpus(request: ImportRequest, ctx: Context) -> ImportResponse:
     from ir.portable import import_corpus as fill
     from ir.registry import check_name

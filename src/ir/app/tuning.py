@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ir.app.arguments import CASES, EMBEDDER, TARGET
 from ir.app.context import Context
+from ir.app.fields import Arg
 from ir.app.judged import built_corpus, read_cases
 from ir.app.operation import Value, given, operation
 from ir.errors import InvalidInput
+from ir.protocols import Corpus
 
 if TYPE_CHECKING:
     from ir.tune import Tuning
@@ -20,13 +23,23 @@ __all__ = ["TuneRequest", "TuneResponse", "tune"]
 class TuneRequest(Value):
     """``cases`` is a file of cases or a BEIR folder. ``forget`` drops an earlier choice instead of making one."""
 
-    corpus: str
-    cases: str | None = None
-    folds: int | None = None
-    measure: str | None = None
-    embedder: str | None = None
-    dry_run: bool = False
-    forget: bool = False
+    corpus: Annotated[str, TARGET]
+    cases: Annotated[str | None, CASES] = None
+    folds: Annotated[
+        int | None,
+        Arg(
+            "how many parts to cross-validate with",
+            min=2,
+            metavar="N",
+            help="How many parts to cross-validate with (5).",
+        ),
+    ] = None
+    measure: Annotated[
+        str | None, Arg("what to choose by", blank=False, metavar="NAME", help="What to choose by (ndcg@10).")
+    ] = None
+    embedder: Annotated[str | None, EMBEDDER] = None
+    dry_run: Annotated[bool, Arg("print the table, but keep nothing", short="-n")] = False
+    forget: Annotated[bool, Arg("drop an earlier choice and search as by default")] = False
 
     def __post_init__(self) -> None:
         if self.forget == bool(self.cases):
@@ -58,10 +71,15 @@ class TuneResponse(Value):
         return self.tuning.improved
 
 
-@operation("tune", summary="Choose how to search a corpus by judged cases, and keep the choice")
+@operation(
+    "tune",
+    summary="Choose how to search a corpus by judged cases, and keep the choice",
+    effect="writes",
+    runs_long=True,
+)
 def tune(request: TuneRequest, ctx: Context) -> TuneResponse:
     from ir.eval import validate_cases
-    from ir.index import Progress
+    from ir.index.progress import Ticker
     from ir.tune import tune as tune_corpus
 
     corpus = built_corpus(request.corpus, ctx, embedder=request.embedder)
@@ -71,14 +89,16 @@ def tune(request: TuneRequest, ctx: Context) -> TuneResponse:
     drifted = validate_cases(corpus, judged.cases)
     if drifted:
         lost = next(iter(drifted.values()))[0]
-        ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among it {lost!r}")
+        ctx.note(f"{len(drifted)} cases want something that is not in the corpus, among them {lost!r}")
     graded = any("query_id" in case.metadata for case in judged.cases)
+    ticker = Ticker(ctx.progress, "search", unit="ways")
+
     made = tune_corpus(
         corpus,
         judged.cases,
         qrels=judged.qrels if graded and _same_ids(judged) else None,
         save=not request.dry_run,
-        progress=lambda done, total: ctx.progress(Progress("search", done, total)),
+        progress=ticker.reach,
         **given(folds=request.folds, measure=request.measure),
     )
     return TuneResponse(corpus.name, made, not request.dry_run, len(drifted))
@@ -89,7 +109,7 @@ def _same_ids(judged: Any) -> bool:
     return all(str(case.metadata.get("query_id")) in judged.qrels for case in judged.cases if not case.gold_is_none)
 
 
-def _forget(corpus: Any) -> TuneResponse:
+def _forget(corpus: Corpus) -> TuneResponse:
     from ir.tune import forget
 
     dropped = forget(corpus)

@@ -1,13 +1,30 @@
-"""The arguments and options that several commands share."""
+"""The options that only a terminal has and several commands share; the others come from the fields of requests."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["EVALUATING", "KEEPING", "SEARCHING", "SYSTEM", "Command", "Corpus", "CorpusOrPath", "Embedder", "Json"]
+__all__ = [
+    "EVALUATING",
+    "KEEPING",
+    "SEARCHING",
+    "SYSTEM",
+    "Command",
+    "Filter",
+    "Json",
+    "Refresh",
+    "Upgrade",
+    "Wait",
+    "Where",
+    "complete_corpus",
+    "complete_corpus_or_path",
+    "one_of",
+]
 
 #: The panels under which help lists commands.
 SEARCHING = "Search"
@@ -51,15 +68,49 @@ def complete_corpus_or_path(incomplete: str) -> list[str]:
     return [*complete_corpus(incomplete), *paths]
 
 
-Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="The name of a corpus.", autocompletion=complete_corpus)]
-CorpusOrPath = Annotated[
-    str,
-    typer.Argument(
-        metavar="CORPUS|PATH", help="A corpus name, a folder or a file.", autocompletion=complete_corpus_or_path
-    ),
+def one_of(*words: str, among: str = "") -> Callable[[str], list[str]]:
+    """Shell completion for what takes one of a few words: these, and those that ``"module:NAME"`` holds or returns.
+
+    The module is loaded on Tab, so that help and searches do not wait for it.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        try:
+            return [word for word in (*words, *_held(among)) if word.startswith(incomplete)]
+        except Exception:  # completion must never fail
+            return []
+
+    return complete
+
+
+def _held(among: str) -> Iterable[str]:
+    if not among:
+        return ()
+    module, _, name = among.partition(":")
+    found: Any = getattr(import_module(module), name)
+    return tuple(found() if callable(found) else found)
+
+
+Filter = Annotated[
+    str | None, typer.Option("--filter", metavar="JSON", help="Only records whose metadata matches this filter.")
 ]
-Embedder = Annotated[
-    str | None,
-    typer.Option("--embedder", metavar="NAME", help="The embedding model: light, default or a model's name."),
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", "-w", metavar="FIELD=VALUE", help="A short filter; also !=, >=, <=, >, <, ~. Repeatable."),
+]
+Refresh = Annotated[
+    bool | None,
+    typer.Option("--refresh/--no-refresh", help="First take in changed files, when that is cheap.", show_default=False),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Answer when the better model has read everything, not by the fast one before.")
+]
+Upgrade = Annotated[
+    bool | None,
+    typer.Option(
+        "--upgrade/--no-upgrade",
+        help="Let the better model read in the background; by default at a terminal.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

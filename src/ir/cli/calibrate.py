@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json
-from ir.cli.evaluate import Mode
+from ir.cli.arguments import EVALUATING, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.calibrating import CalibrateResponse
@@ -26,67 +26,39 @@ REASONS = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command("calibrate-min-score", cls=Command, rich_help_panel=EVALUATING)(calibrate)
+    made = derived(calibrate, "ir.app.calibrating:CalibrateRequest", arguments=("corpus", "cases"))
+    app.command("calibrate-min-score", cls=Command, rich_help_panel=EVALUATING)(made)
 
 
-def calibrate(
-    corpus: CorpusOrPath,
-    cases: Annotated[
-        str | None, typer.Argument(metavar="CASES", help="A file of cases with and without an answer.")
-    ] = None,
-    probes: Annotated[
-        bool, typer.Option("--probes", help="Use queries about other things, which ship with ir; needs no labels.")
-    ] = False,
-    max_loss: Annotated[
-        float | None,
-        typer.Option("--max-loss", metavar="SHARE", help="Refuse at most this share of answerable queries."),
-    ] = None,
-    weight: Annotated[
-        float | None,
-        typer.Option("--weight", metavar="SHARE", help="How much keeping answers counts against refusing (0.5)."),
-    ] = None,
-    percentile: Annotated[
-        float | None,
-        typer.Option("--percentile", metavar="P", help="Where among the probes the floor lies (75)."),
-    ] = None,
-    probe_file: Annotated[
-        str | None, typer.Option("--probe-file", metavar="FILE", help="Probes of your own, one to a line.")
-    ] = None,
-    mode: Mode = None,
-    embedder: Embedder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the floor, but do not keep it.")] = False,
-    as_json: Json = False,
-) -> int:
+def calibrate(*, as_json: Json = False, **given: Any) -> int:
     """Find the floor below which a corpus should not answer, and keep it.
 
     The floor is on raw channel scores and tells what is off topic. Cases also choose what it reads: the best score,
     the mean of the best three, or both channels together. ir discover uses it from then on. Exit code 1 means that no
-    floor came of it: there are not both kinds of cases, or on cases left out it is no better than chance.
+    floor came of it: there are not both kinds of cases, or on cases left out it is no better than chance. Without
+    this command a corpus has the floor that builds make from the same probes, which is lower.
     """
     from ir.app.calibrating import CalibrateRequest
     from ir.app.calibrating import calibrate as operation
     from ir.cli.session import perform
 
-    request = CalibrateRequest(
-        corpus,
-        cases,
-        probes=probes,
-        mode=mode,
-        max_loss=max_loss,
-        sensitivity_weight=weight,
-        percentile=percentile,
-        probe_file=probe_file,
-        embedder=embedder,
-        dry_run=dry_run,
-    )
-    response = perform(operation, request, show_calibration, as_json=as_json)
-    return 0 if response.calibration.min_score is not None else 1
+    response = perform(operation, CalibrateRequest(**given), show_calibration, as_json=as_json)
+    made = response.calibration
+    return 0 if response.forgotten or (made is not None and made.min_score is not None) else 1
 
 
 def show_calibration(response: CalibrateResponse, output: Output) -> None:
     from ir.select.signals import describe
 
     made = response.calibration
+    if made is None:
+        holds = (
+            "none is left" if response.floor is None else f"the one made with the corpus holds, {response.floor:.4f}"
+        )
+        output.line(
+            f"{response.corpus}: {'the floor is forgotten' if response.forgotten else 'no floor was kept'}; {holds}"
+        )
+        return
     if made.min_score is None:
         output.line(f"{response.corpus}: no floor: {REASONS.get(made.reason, made.reason)}{_worth(made)}")
         return

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ir.cli.arguments import KEEPING, Command, Corpus, CorpusOrPath, Embedder, Json
+from ir.cli.arguments import KEEPING, Command, Json, complete_corpus
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.corpora import InfoResponse, ListResponse
+    from ir.app.pruning import PruneResponse
     from ir.app.registering import RegisterResponse, RemoveResponse
     from ir.cli.output import Output
 
@@ -22,9 +24,14 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     app.command("ls", cls=Command, rich_help_panel=KEEPING)(ls)
-    app.command("info", cls=Command, rich_help_panel=KEEPING)(info)
-    app.command("register", cls=Command, rich_help_panel=KEEPING)(register_corpus)
-    app.command("rm", cls=Command, rich_help_panel=KEEPING)(rm)
+    made = derived(info, "ir.app.corpora:InfoRequest", arguments=("target",))
+    app.command("info", cls=Command, rich_help_panel=KEEPING)(made)
+    made = derived(
+        register_corpus, "ir.app.registering:RegisterRequest", arguments=("name", "path"), without=("params",)
+    )
+    app.command("register", cls=Command, rich_help_panel=KEEPING)(made)
+    made = derived(rm, "ir.app.registering:RemoveRequest", without=("corpus",))
+    app.command("rm", cls=Command, rich_help_panel=KEEPING)(made)
 
 
 def ls(as_json: Json = False) -> None:
@@ -35,67 +42,92 @@ def ls(as_json: Json = False) -> None:
     perform(list_corpora, ListRequest(), show_list, as_json=as_json)
 
 
-def info(target: CorpusOrPath, as_json: Json = False) -> None:
+def info(*, as_json: Json = False, **given: Any) -> None:
     """Show what a corpus holds, what it was made from and with what."""
     from ir.app.corpora import InfoRequest
     from ir.app.corpora import info as operation
     from ir.cli.session import perform
 
-    perform(operation, InfoRequest(target), show_info, as_json=as_json)
+    perform(operation, InfoRequest(**given), show_info, as_json=as_json)
 
 
 def register_corpus(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to give.")],
-    path: Annotated[str | None, typer.Argument(metavar="PATH", help="The folder or file it is made from.")] = None,
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind", metavar="KIND", help="files, skills, reports, packages, sessions, jsonl, mcp or records."
-        ),
-    ] = "files",
+    *,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the kind. Repeatable."),
     ] = None,
-    embedder: Embedder = None,
-    store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="ADDRESS", help="A server that keeps it, such as postgresql://host/db."),
-    ] = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Give a corpus a name, so that ir build NAME makes it."""
     from ir.app.registering import RegisterRequest
     from ir.app.registering import register as operation
     from ir.cli.session import perform
 
-    request = RegisterRequest(name, kind, path, _parameters(param or []), embedder, store)
+    request = RegisterRequest(params=_parameters(param or []), **given)
     perform(operation, request, show_registered, as_json=as_json)
 
 
 def rm(
-    corpus: Corpus,
+    *,
+    corpus: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CORPUS]", help="The name of a corpus.", autocompletion=complete_corpus, show_default=False
+        ),
+    ] = None,
+    gone: Annotated[bool, typer.Option("--gone", help="All corpora whose folder is gone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Remove a corpus: its index and its registration. The files it was made from stay."""
-    from ir.app.context import Context
     from ir.app.registering import RemoveRequest, remove
     from ir.cli.session import perform
 
+    dry_run = bool(given.get("dry_run"))
+    if gone:
+        if corpus is not None:
+            raise InvalidInput("--gone is about all corpora whose folder is gone.", remedy="Leave out the name, or it.")
+        _prune(yes=yes, dry_run=dry_run, as_json=as_json)
+        return
+    if corpus is None:
+        raise InvalidInput("Say which corpus to remove.", remedy="Write ir rm CORPUS or ir rm --gone.")
     if not dry_run and not yes:
-        _ask(remove(RemoveRequest(corpus, dry_run=True), Context()))
+        _ask(remove(RemoveRequest(corpus, dry_run=True)))
     perform(remove, RemoveRequest(corpus, dry_run), show_removed, as_json=as_json)
 
 
+def _prune(*, yes: bool, dry_run: bool, as_json: bool) -> None:
+    from ir.app.pruning import PruneRequest, prune
+    from ir.cli.session import perform
+
+    if not dry_run and not yes:
+        due = prune(PruneRequest(dry_run=True)).removed
+        if due:
+            _confirm(f"the corpora {', '.join(one.corpus for one in due)}", sum(one.bytes for one in due))
+    perform(prune, PruneRequest(dry_run), show_pruned, as_json=as_json)
+
+
+def show_pruned(response: PruneResponse, output: Output) -> None:
+    if not response.removed:
+        output.line("there are none whose folder is gone")
+    for one in response.removed:
+        show_removed(one, output)
+
+
 def _ask(preview: RemoveResponse) -> None:
+    _confirm(f"the corpus {preview.corpus!r}", preview.bytes, short=repr(preview.corpus))
+
+
+def _confirm(what: str, freed: int, short: str | None = None) -> None:
     """Ask a person; a script has to say --yes."""
     from ir.cli.output import size
 
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInput(f"Removing {preview.corpus!r} needs --yes where nobody can be asked.")
-    if not typer.confirm(f"Remove the corpus {preview.corpus!r} ({size(preview.bytes)})?", err=True):
+        raise InvalidInput(f"Removing {short or what} needs --yes where nobody can be asked.")
+    if not typer.confirm(f"Remove {what} ({size(freed)})?", err=True):
         print("ir: nothing was changed", file=sys.stderr)
         raise typer.Exit(1)
 
@@ -118,7 +150,6 @@ def show_list(response: ListResponse, output: Output) -> None:
 
     if not response.corpora:
         print("ir: no corpora yet; make one with: ir build PATH", file=sys.stderr)
-        return
     rows = [
         (
             item.name,
@@ -126,13 +157,17 @@ def show_list(response: ListResponse, output: Output) -> None:
             "-" if item.records is None else f"{item.records}",
             size(item.bytes) if item.built else "-",
             item.embedder or "-",
-            item.state,
+            item.upgrade["told"] if item.upgrade else item.state,
             item.origin or "-",
         )
         for item in response.corpora
     ]
     columns = ("name", "items", "records", "size", "embedder", "state", "source")
-    output.table(columns, rows, right=("items", "records", "size"))
+    if rows:
+        output.table(columns, rows, right=("items", "records", "size"))
+    if response.presets:
+        names = ", ".join(response.presets)
+        print(f"ir: known and not built: {names}; ir build NAME makes one, ir rm NAME hides it here", file=sys.stderr)
 
 
 def show_info(response: InfoResponse, output: Output) -> None:
@@ -140,6 +175,8 @@ def show_info(response: InfoResponse, output: Output) -> None:
 
     shown = {name: value for name, value in response.to_dict().items() if value not in (None, [], {}, "")}
     shown["bytes"] = size(response.bytes)
+    if response.upgrade:
+        shown["upgrade"] = response.upgrade["told"]
     for name, value in shown.items():
         if isinstance(value, list):
             shown[name] = ", ".join(map(str, value))

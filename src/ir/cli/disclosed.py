@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ir.cli.places import link_to, place_of
+from ir.cli.location import link_to, place_of
 from ir.cli.streams import dim
 from ir.cli.visible import one_line, visible
 
@@ -27,9 +28,15 @@ REASONS = {
     "exhausted": "there are no others",
     "max_k": "no more than --max-k",
     "nonpositive_top": "no score is above 0",
-    "rel_threshold": "the others are weaker than --rel of the best",
+    "rel_threshold": "the others score less than --rel times the best",
     "score_gap": "a gap in the scores follows",
     "top_k": "the first ones",
+}
+#: Where a floor is from.
+FLOORS_FROM = {
+    "given": "as given",
+    "cases": "calibrated from cases",
+    "probes": "from queries about other things",
 }
 
 
@@ -41,6 +48,7 @@ def show(response: DiscoverResponse, output: Output) -> None:
             _print_pretty(number, shown, output, several=several)
         else:
             _print_plain(shown, several=several)
+    sys.stdout.flush()  # in a pipe, what is said about results comes after them too
     for line in _verdict(response):
         said = visible(f"ir: {line}")
         print(dim(said) if output.pretty else said, file=sys.stderr)
@@ -116,23 +124,43 @@ def _verdict(response: DiscoverResponse) -> list[str]:
     else:
         sizes = f"{len(result.results)} of {result.n_retrieved} candidates"
         lines = [f"committed to {sizes}: {REASONS.get(result.reason, result.reason)}"]
+    lines += _floors(result)
     answerable = _answerable(result.answerable)
     lines += [answerable] if answerable else []
     return lines + [note for note in response.notes if not (result.abstained and note.startswith("Off topic"))]
+
+
+def _parts(result: DiscoveryResult) -> list[tuple[str, Mapping[str, Any]]]:
+    """The signals of each source with its place in a sentence."""
+    per_source = result.signals.get("per_source")
+    return [(f" in {name}", part) for name, part in per_source.items()] if per_source else [("", result.signals)]
+
+
+def _floors(result: DiscoveryResult) -> list[str]:
+    """Which floor held for each source; why there was none stands among the notes, if it was not the user's wish."""
+    from ir.select.signals import describe
+
+    lines = []
+    for where, part in _parts(result):
+        if part.get("floor") is None:
+            lines.append(f"floor{where}: none")
+        else:
+            origin = FLOORS_FROM.get(part["floor_from"], part["floor_from"])
+            read = describe(part["gate_scale"]) if part.get("gate_scale") else "best score"
+            lines.append(f"floor{where}: {part['floor']:.3f} on the {read}, {origin}, mode {part['floor_mode']}")
+    return lines
 
 
 def _below(result: DiscoveryResult) -> str:
     """Which floor was not reached, and by what."""
     from ir.select.signals import describe
 
-    per_source = result.signals.get("per_source")
-    parts = per_source.items() if per_source else [("", result.signals)]
     told = []
-    for name, part in parts:
+    for where, part in _parts(result):
         if part.get("floor") is not None and part.get("gate_score") is not None:
             read = describe(part["gate_scale"]) if part.get("gate_scale") else "best score"
-            where = f" in {name}" if name else ""
-            told.append(f"the {read}{where} is {part['gate_score']:.3f}, below the floor of {part['floor']:.3f}")
+            words = "no word of the query is there, and " if part.get("words_found") is False else ""
+            told.append(f"{words}the {read}{where} is {part['gate_score']:.3f}, below the floor of {part['floor']:.3f}")
     return "off topic; " + "; ".join(told) if told else "below the floor"
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json, complete_corpus_or_path
+from ir.cli.arguments import EVALUATING, Command, Json, complete_corpus_or_path, one_of
+from ir.cli.fields import derived
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ir.cli.output import Output
     from ir.eval import DiscoveryReport
 
-__all__ = ["Html", "Mode", "register"]
+__all__ = ["register"]
 
 #: The word that stands for a corpus where test collections follow.
 BEIR = "beir"
@@ -27,19 +28,20 @@ MEANINGS = {
     "hit_rank_1": "an answer came first",
     "surfaced_low_rank": "an answer is among the first {k}",
     "retrieval_miss": "no answer is among the first {k}",
+    "wrongly_refused": "an answer is among the first {k}, but the floor refuses the query",
     "abstention_ok": "refused, as nothing answers it",
     "false_action": "let in, though nothing answers it",
     "abstention_unscored": "nothing answers it; give --min-score to see whether it is refused",
 }
 
-Mode = Annotated[str | None, typer.Option("--mode", "-m", metavar="MODE", help="hybrid, dense or lexical (hybrid).")]
-Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write a page with tables and plots.")]
-
 
 def register(app: typer.Typer) -> None:
-    app.command("eval", cls=Command, rich_help_panel=EVALUATING)(evaluate)
-    app.command("eval-gen", cls=Command, rich_help_panel=EVALUATING)(eval_gen)
-    app.command("compare", cls=Command, rich_help_panel=EVALUATING)(compare)
+    made = derived(evaluate, "ir.app.evaluating:EvalRequest", without=("corpus", "cases", "collections", "min_score"))
+    app.command("eval", cls=Command, rich_help_panel=EVALUATING)(made)
+    made = derived(eval_gen, "ir.app.casewriting:EvalGenRequest", arguments=("target", "file"))
+    app.command("eval-gen", cls=Command, rich_help_panel=EVALUATING)(made)
+    made = derived(compare, "ir.app.comparing:CompareRequest", arguments=("run_a", "run_b"))
+    app.command("compare", cls=Command, rich_help_panel=EVALUATING)(made)
 
 
 def evaluate(
@@ -47,27 +49,18 @@ def evaluate(
         list[str],
         typer.Argument(metavar="CORPUS CASES | beir FOLDER...", autocompletion=complete_corpus_or_path, hidden=True),
     ],
-    mode: Mode = None,
-    fusion: Annotated[
-        str | None, typer.Option("--fusion", metavar="METHOD", help="blend, rrf, minmax or dbsf (blend).")
-    ] = None,
-    k: Annotated[
-        int, typer.Option("--k", "-k", metavar="N", min=1, help="An answer counts as surfaced among the first N.")
-    ] = 10,
+    *,
     min_score: Annotated[
         str | None,
-        typer.Option("--min-score", metavar="FLOOR", help="A number or auto: the floor for cases without an answer."),
+        typer.Option(
+            "--min-score",
+            metavar="FLOOR",
+            help="A number or auto: the floor for cases without an answer.",
+            autocompletion=one_of("auto"),
+        ),
     ] = None,
-    embedder: Embedder = None,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="FILE", help="Also write the rankings as a TREC run; with beir a folder."),
-    ] = None,
-    tune: Annotated[
-        bool, typer.Option("--tune", help="With beir: search also as tuned, each half of the queries by the other.")
-    ] = False,
-    html: Html = None,
     as_json: Json = False,
+    **given: Any,
 ) -> int:
     """Measure how well a corpus answers cases, or the library on test collections.
 
@@ -82,40 +75,19 @@ def evaluate(
 
     corpus, *rest = words
     if corpus == BEIR and rest:
-        request = EvalRequest(collections=tuple(rest), embedder=embedder, run=run, html=html, tune=tune)
-        if mode or fusion or min_score:
+        if min_score or given.keys() & {"mode", "fusion"}:
             raise InvalidInput("--mode, --fusion and --min-score belong to a corpus; collections get every mode.")
+        given.pop("k", None)
+        request = EvalRequest(collections=tuple(rest), **given)
     elif len(rest) == 1:
-        floor = read_floor(min_score)
-        request = EvalRequest(corpus, rest[0], (), mode, fusion, k, floor, embedder, run, html, tune)
+        request = EvalRequest(corpus, rest[0], min_score=read_floor(min_score), **given)
     else:
-        raise InvalidInput("Say: ir eval CORPUS CASES, or: ir eval beir FOLDER...")
+        raise InvalidInput("Write: ir eval CORPUS CASES, or: ir eval beir FOLDER...")
     response = perform(operation, request, show_eval, as_json=as_json)
     return 3 if response.broken else 0
 
 
-def eval_gen(
-    target: CorpusOrPath,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the cases.")],
-    per_artifact: Annotated[
-        int, typer.Option("--per-artifact", "-k", metavar="N", min=1, help="Queries for each artifact.")
-    ] = 5,
-    abstention: Annotated[
-        float, typer.Option("--abstention", metavar="SHARE", help="The share of cases that nothing should answer.")
-    ] = 0.15,
-    max_artifacts: Annotated[
-        int | None, typer.Option("--max-artifacts", metavar="N", min=1, help="Only the first N artifacts.")
-    ] = None,
-    theme: Annotated[
-        str | None, typer.Option("--theme", metavar="TEXT", help="What the corpus is about, in a few words.")
-    ] = None,
-    llm: Annotated[
-        bool,
-        typer.Option("--llm/--no-llm", help="Ask the configured language model, or take sentences of the texts."),
-    ] = True,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
-    as_json: Json = False,
-) -> int:
+def eval_gen(*, as_json: Json = False, **given: Any) -> int:
     """Write cases for a corpus, by a language model or from its texts.
 
     Queries never name the artifact they ask for. Sentences of the texts are easier to find than a person's words are:
@@ -124,25 +96,11 @@ def eval_gen(
     from ir.app.casewriting import EvalGenRequest, write_cases
     from ir.cli.session import perform
 
-    request = EvalGenRequest(target, file, per_artifact, abstention, max_artifacts, theme, llm, force)
-    perform(write_cases, request, show_written, as_json=as_json)
+    perform(write_cases, EvalGenRequest(**given), show_written, as_json=as_json)
     return 0
 
 
-def compare(
-    run_a: Annotated[str, typer.Argument(metavar="RUN_A", help="A TREC run.")],
-    run_b: Annotated[str, typer.Argument(metavar="RUN_B", help="Another, on the same queries.")],
-    qrels: Annotated[
-        str | None,
-        typer.Option("--qrels", "-q", metavar="FILE", help="Judgements (TREC or BEIR), cases, or a BEIR folder."),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option("--measure", metavar="NAME", help="Such as ndcg@10, recall@100, mrr@10. Repeatable."),
-    ] = None,
-    html: Html = None,
-    as_json: Json = False,
-) -> int:
+def compare(*, as_json: Json = False, **given: Any) -> int:
     """Compare two runs query by query, with paired tests.
 
     ir eval --run FILE writes runs.
@@ -151,20 +109,20 @@ def compare(
     from ir.app.comparing import compare as operation
     from ir.cli.session import perform
 
-    if qrels is None:
+    if "qrels" not in given:
         raise InvalidInput("compare needs judgements.", remedy="Give them with --qrels FILE.")
-    request = CompareRequest(run_a, run_b, qrels, tuple(measure or ()), html)
-    perform(operation, request, show_comparison, as_json=as_json)
+    perform(operation, CompareRequest(**given), show_comparison, as_json=as_json)
     return 0
 
 
-def read_floor(word: str | None) -> float | str | None:
+def read_floor(word: str | None, *, none: str | None = None) -> float | str | None:
+    """What ``--min-score`` says where there is one corpus; the word none stands for ``none``."""
     from ir.cli.discover import read_floors
 
     floor = read_floors([word] if word else [])
     if isinstance(floor, dict):
         raise InvalidInput(f"--min-score {word!r} must be a number or auto here.")
-    return None if floor == "none" else floor
+    return none if floor == "none" else floor
 
 
 def show_eval(response: EvalResponse, output: Output) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ir.cli.arguments import KEEPING, Command, CorpusOrPath, Json
+from ir.cli.arguments import KEEPING, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.graphing import GraphResponse
@@ -15,27 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_MAKES_LINKS = "ir build --links makes them of the fields deps and parent"
+_MAKES_LINKS = "ir build --links makes them from the fields deps and parent"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("graph", cls=Command, rich_help_panel=KEEPING)(graph)
+    made = derived(
+        graph,
+        "ir.app.graphing:GraphRequest",
+        arguments=("corpus", "action", "id"),
+        required=("action",),
+        defaults={"format": "dot"},
+    )
+    app.command("graph", cls=Command, rich_help_panel=KEEPING)(made)
 
 
-def graph(
-    corpus: CorpusOrPath,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="neighbours or export.", show_default=False)],
-    artifact: Annotated[str | None, typer.Argument(metavar="ID", help="The artifact, for neighbours.")] = None,
-    edge_type: Annotated[
-        str | None, typer.Option("--type", "-t", metavar="TYPE", help="Only links of this type, such as REF.")
-    ] = None,
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="Export as dot or json.")] = "dot",
-    file: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the export to a file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
-    as_json: Json = False,
-) -> int:
+def graph(*, as_json: Json = False, **given: Any) -> int:
     """Show what an artifact is linked to, or export all links.
 
     ir build --links makes links. Exit code 1 means that there are none. dot is the language of Graphviz:
@@ -45,8 +40,9 @@ def graph(
     from ir.app.graphing import graph as operation
     from ir.cli.session import perform
 
-    request = GraphRequest(corpus, action, artifact, edge_type, format, file, force)
-    show = show_neighbours if action == "neighbours" else show_json if format == "json" else show_dot
+    request = GraphRequest(**given)
+    drawn = show_json if request.format == "json" else show_dot
+    show = show_neighbours if request.action == "neighbours" else drawn
     response = perform(operation, request, show, as_json=as_json)
     return 0 if response.edges else 1
 

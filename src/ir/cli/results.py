@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ir.cli.places import link_to, place_of
+from ir.cli.location import link_to, place_of
 from ir.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from ir.app.citation import Citation
     from ir.app.searching import Found, SearchResponse
+    from ir.app.similarity import SimilarResponse
+    from ir.app.traversing import TraverseResponse
     from ir.cli.output import Output
 
-__all__ = ["location", "show"]
+__all__ = ["location", "show", "show_found"]
 
-PLAIN_WIDTH = 140
+PLAIN_WIDTH = 200
 #: How much of a long line is shown before its first match.
 PLAIN_LEAD = 50
 MAX_LINES = 4
@@ -27,20 +29,38 @@ MAX_LINES = 4
 
 def show(response: SearchResponse, output: Output) -> None:
     """Print the hits; what is said about them goes to stderr."""
+    several = len(response.corpora) > 1
     for found in response.found:
+        before = f"{found.hit.source}\t" if several else ""
         if output.pretty:
-            output.console.print(_pretty(found, response.words))
+            output.console.print(_pretty(found, response.words, before.replace("\t", "  ")))
         else:
-            print(_plain(found, response.words))
+            print(one_line(before[:-1]) + before[-1:] + _plain(found, response.words))
+    sys.stdout.flush()  # in a pipe, what is said about hits comes after them too
     for note in response.notes:
         print(visible(f"ir: {note}"), file=sys.stderr)
     if not response.found:
         print(f"ir: nothing in {response.corpus!r} matches", file=sys.stderr)
 
 
+def show_found(response: SimilarResponse | TraverseResponse, output: Output) -> None:
+    """Print hits that no query of words found."""
+    for found in response.found:
+        if output.pretty:
+            output.console.print(_pretty(found, {}))
+        else:
+            print(_plain(found, {}))
+    sys.stdout.flush()  # in a pipe, what is said about hits comes after them too
+    for note in response.notes:
+        print(visible(f"ir: {note}"), file=sys.stderr)
+    if not response.found:
+        print(f"ir: nothing in {response.corpus!r}", file=sys.stderr)
+
+
 def location(found: Found) -> str:
     """Where the hit can be opened."""
-    return place_of(found.hit.artifact_id, found.citation.path, found.citation.line, found.citation.page)
+    cited = found.citation
+    return place_of(found.hit.artifact_id, cited.path, cited.line, cited.page, cited.cell)
 
 
 def _plain(found: Found, words: Mapping[str, str]) -> str:
@@ -67,14 +87,14 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _pretty(found: Found, words: Mapping[str, str]) -> RenderableType:
+def _pretty(found: Found, words: Mapping[str, str], before: str = "") -> RenderableType:
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
     place = found.citation
     linked = f"bold cyan{link_to(place.path)}"
-    head = Text.assemble((f"{found.rank:>2}  ", "dim"), (location(found), linked), overflow="fold")
+    head = Text.assemble((f"{found.rank:>2}  {one_line(before)}", "dim"), (location(found), linked), overflow="fold")
     head.append(f"  {found.hit.score:.3f}", style="dim")
     heading = _heading(found)
     if heading:
@@ -97,10 +117,8 @@ def _excerpt(place: Citation) -> Text:
 
 
 def _heading(found: Found) -> str:
-    from ir.base import heading_of
-
     name = found.hit.metadata.get("name")
-    return heading_of(found.hit.metadata) or (name if isinstance(name, str) else "")
+    return found.citation.heading or (name if isinstance(name, str) else "")
 
 
 def _reasons(found: Found, words: Mapping[str, str]) -> list[str]:

@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json
-from ir.cli.evaluate import Html, Mode
+from ir.cli.arguments import EVALUATING, Command, Json, one_of
+from ir.cli.fields import derived
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.app.selecting import EvalSelectResponse, SweepSelectResponse
     from ir.cli.output import Output
 
-__all__ = ["Cases", "register"]
+__all__ = ["register"]
 
 LISTED = 15
 
-Cases = Annotated[str, typer.Argument(metavar="CASES", help="A file of cases, or a BEIR folder.")]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        "--strategy", "-s", metavar="NAME", help="conservative, top_k, abs_threshold, rel_threshold or score_gap."
-    ),
-]
-Candidates = Annotated[int, typer.Option("--k", "-k", metavar="N", min=1, help="Candidates for each case.")]
-
 
 def register(app: typer.Typer) -> None:
-    app.command("eval-select", cls=Command, rich_help_panel=EVALUATING)(eval_select)
-    app.command("sweep-select", cls=Command, rich_help_panel=EVALUATING)(sweep_select)
+    made = derived(
+        eval_select, "ir.app.selecting:EvalSelectRequest", arguments=("corpus", "cases"), without=("min_score",)
+    )
+    app.command("eval-select", cls=Command, rich_help_panel=EVALUATING)(made)
+    made = derived(
+        sweep_select,
+        "ir.app.selecting:SweepSelectRequest",
+        arguments=("corpus", "cases"),
+        without=("max_k", "rel", "min_score"),
+    )
+    app.command("sweep-select", cls=Command, rich_help_panel=EVALUATING)(made)
 
 
 def eval_select(
-    corpus: CorpusOrPath,
-    cases: Cases,
-    strategy: Strategy = "conservative",
-    max_k: Annotated[int | None, typer.Option("--max-k", metavar="N", help="Keep at most so many (3).")] = None,
-    rel: Annotated[
-        float | None,
-        typer.Option("--rel", metavar="SHARE", help="Keep what is at least so strong as a share of the best (0.9)."),
-    ] = None,
+    *,
     min_score: Annotated[
-        str | None, typer.Option("--min-score", metavar="FLOOR", help="A number, or auto for the calibrated floor.")
+        str | None,
+        typer.Option(
+            "--min-score",
+            metavar="FLOOR",
+            help="A number, none, or auto. By default the floor that ir discover takes.",
+            autocompletion=one_of("auto", "none"),
+        ),
     ] = None,
-    k: Candidates = 10,
-    mode: Mode = None,
-    embedder: Embedder = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Measure what a selector keeps of what retrieval found.
 
@@ -58,33 +55,19 @@ def eval_select(
     from ir.cli.evaluate import read_floor
     from ir.cli.session import perform
 
-    request = EvalSelectRequest(corpus, cases, strategy, max_k, rel, read_floor(min_score), k, mode, embedder)
+    request = EvalSelectRequest(min_score=read_floor(min_score, none="none"), **given)
     perform(evaluate_select, request, show_selection, as_json=as_json)
 
 
 def sweep_select(
-    corpus: CorpusOrPath,
-    cases: Cases,
+    *,
     max_k: Annotated[str | None, typer.Option("--max-k", metavar="N,…", help="Values to try (1,2,3,5,8).")] = None,
     rel: Annotated[
         str | None, typer.Option("--rel", metavar="SHARE,…", help="Values to try (0.4,0.5,0.6,0.7,0.8,0.9).")
     ] = None,
     min_score: Annotated[str | None, typer.Option("--min-score", metavar="FLOOR,…", help="Floors to try.")] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            "--objective",
-            metavar="METRIC",
-            help="selection_f1, selection_precision, selection_recall, conditional_commit_rate, "
-            "abstention_accuracy or mean_selected_size.",
-        ),
-    ] = "selection_f1",
-    strategy: Strategy = "conservative",
-    k: Candidates = 10,
-    mode: Mode = None,
-    embedder: Embedder = None,
-    html: Html = None,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Find the selector setting that suits a corpus best.
 
@@ -96,17 +79,10 @@ def sweep_select(
     from ir.cli.session import perform
 
     request = SweepSelectRequest(
-        corpus,
-        cases,
         max_k=tuple(int(value) for value in _grid("--max-k", max_k, whole=True)),
         rel=_grid("--rel", rel),
         min_score=_grid("--min-score", min_score),
-        objective=objective,
-        strategy=strategy,
-        k=k,
-        mode=mode,
-        embedder=embedder,
-        html=html,
+        **given,
     )
     perform(operation, request, show_sweep, as_json=as_json)
 
@@ -135,6 +111,7 @@ def show_selection(response: EvalSelectResponse, output: Output) -> None:
     )
     output.pairs(
         {
+            "floor": "none" if response.floor is None else f"{response.floor:.3f} ({response.floor_from})",
             "precision": _figure(report.selection_precision),
             "recall": _figure(report.selection_recall),
             "F1": _figure(report.selection_f1),

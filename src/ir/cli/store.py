@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ir.cli.arguments import KEEPING, Command, Json
+from ir.cli.arguments import KEEPING, Command, Json, one_of
+from ir.cli.fields import derived
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,20 +18,26 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("store", cls=Command, rich_help_panel=KEEPING)(store)
+    made = derived(store, "ir.app.storing:CopyRequest", without=("source", "target"))
+    app.command("store", cls=Command, rich_help_panel=KEEPING)(made)
 
 
 def store(
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="copy or migrate.", show_default=False)],
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="ACTION", help="copy or migrate.", show_default=False, autocompletion=one_of("copy", "migrate")
+        ),
+    ],
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="A corpus name, a folder or an address such as postgresql://host/db.")
     ],
     target: Annotated[
         str | None, typer.Argument(metavar="TO", help="Where copy puts it: a name, a folder or an address.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Empty a target that holds a corpus first.")] = False,
-    batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Copy N records at a time.")] = 1000,
+    *,
     as_json: Json = False,
+    **given: Any,
 ) -> None:
     """Copy a corpus to another store, or bring a server's tables up to date.
 
@@ -43,7 +50,7 @@ def store(
     if action == "migrate" and target is None:
         perform(migrate, MigrateRequest(source), show_migrated, as_json=as_json)
     elif action == "copy" and target is not None:
-        perform(copy, CopyRequest(source, target, force, batch), show_copied, as_json=as_json)
+        perform(copy, CopyRequest(source, target, **given), show_copied, as_json=as_json)
     else:
         raise InvalidInput(
             "A store is copied or migrated.", remedy="Write: ir store copy FROM TO, or ir store migrate ADDRESS"

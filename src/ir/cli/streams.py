@@ -10,7 +10,7 @@ from typing import Any
 
 from ir.cli.visible import visible
 
-__all__ = ["dim", "is_writable", "json_text", "prepare", "say", "settled", "unwritable"]
+__all__ = ["dim", "is_attended", "is_writable", "json_text", "prepare", "say", "settled", "unwritable"]
 
 
 def prepare() -> bool:
@@ -48,6 +48,11 @@ def json_text(value: Any) -> str:
 
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     return json.dumps(value, ensure_ascii=not encoding.startswith("utf"), indent=2)
+
+
+def is_attended() -> bool:
+    """Whether what is printed is seen on a terminal."""
+    return sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def is_writable() -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ir.cli.arguments import KEEPING, Command, CorpusOrPath, Json
+from ir.cli.arguments import KEEPING, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.transfer import ExportResponse, ImportResponse
@@ -16,36 +17,28 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("export", cls=Command, rich_help_panel=KEEPING)(export)
-    app.command("import", cls=Command, rich_help_panel=KEEPING)(import_corpus)
+    made = derived(export, "ir.app.transfer:ExportRequest", arguments=("target", "file"))
+    app.command("export", cls=Command, rich_help_panel=KEEPING)(made)
+    made = derived(import_corpus, "ir.app.transfer:ImportRequest", arguments=("file",))
+    app.command("import", cls=Command, rich_help_panel=KEEPING)(made)
 
 
-def export(
-    target: CorpusOrPath,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write.")],
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that exists.")] = False,
-    as_json: Json = False,
-) -> None:
+def export(*, as_json: Json = False, **given: Any) -> None:
     """Write a corpus to one portable file."""
     from ir.app.transfer import ExportRequest
     from ir.app.transfer import export as operation
     from ir.cli.session import perform
 
-    perform(operation, ExportRequest(target, file, force), show_exported, as_json=as_json)
+    perform(operation, ExportRequest(**given), show_exported, as_json=as_json)
 
 
-def import_corpus(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that ir export wrote.")],
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name for the corpus.")] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a corpus that has this name.")] = False,
-    as_json: Json = False,
-) -> None:
+def import_corpus(*, as_json: Json = False, **given: Any) -> None:
     """Take in a corpus from a portable file."""
     from ir.app.transfer import ImportRequest
     from ir.app.transfer import import_corpus as operation
     from ir.cli.session import perform
 
-    perform(operation, ImportRequest(file, name, force), show_imported, as_json=as_json)
+    perform(operation, ImportRequest(**given), show_imported, as_json=as_json)
 
 
 def show_exported(response: ExportResponse, output: Output) -> None:

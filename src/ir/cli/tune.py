@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ir.cli.arguments import EVALUATING, Command, CorpusOrPath, Embedder, Json
+from ir.cli.arguments import EVALUATING, Command, Json
+from ir.cli.fields import derived
 
 if TYPE_CHECKING:
     from ir.app.tuning import TuneResponse
@@ -17,25 +18,11 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("tune", cls=Command, rich_help_panel=EVALUATING)(tune)
+    made = derived(tune, "ir.app.tuning:TuneRequest", arguments=("corpus", "cases"))
+    app.command("tune", cls=Command, rich_help_panel=EVALUATING)(made)
 
 
-def tune(
-    corpus: CorpusOrPath,
-    cases: Annotated[
-        str | None, typer.Argument(metavar="CASES", help="A file of cases, or a folder in BEIR's layout.")
-    ] = None,
-    folds: Annotated[
-        int | None, typer.Option("--folds", metavar="N", min=2, help="How many parts to cross-validate with (5).")
-    ] = None,
-    measure: Annotated[
-        str | None, typer.Option("--measure", metavar="NAME", help="What to choose by (ndcg@10).")
-    ] = None,
-    embedder: Embedder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the table, but keep nothing.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Drop an earlier choice and search as by default.")] = False,
-    as_json: Json = False,
-) -> int:
+def tune(*, as_json: Json = False, **given: Any) -> int:
     """Choose how to search a corpus by judged cases, and keep the choice.
 
     Modes, fusions, weights and feedback are tried. Another way than the default is chosen only if it is better on
@@ -47,8 +34,7 @@ def tune(
     from ir.app.tuning import tune as operation
     from ir.cli.session import perform
 
-    request = TuneRequest(corpus, cases, folds, measure, embedder, dry_run, forget)
-    response = perform(operation, request, show_tuning, as_json=as_json)
+    response = perform(operation, TuneRequest(**given), show_tuning, as_json=as_json)
     return 0 if response.done else 1
 
 

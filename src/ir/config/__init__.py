@@ -10,7 +10,9 @@ from ir.config.paths import (
     data_dir,
     embeddings_cache_dir,
     git_config_dir,
+    moved_folders,
     registry_path,
+    runtime_dir,
     safe_name,
 )
 from ir.config.settings import Effective, Settings, set_setting, unset_setting, user_file
@@ -25,7 +27,9 @@ __all__ = [
     "data_dir",
     "embeddings_cache_dir",
     "git_config_dir",
+    "moved_folders",
     "registry_path",
+    "runtime_dir",
     "safe_name",
     "set_setting",
     "unset_setting",

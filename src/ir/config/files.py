@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,14 +10,18 @@ from pathlib import Path
 from typing import IO
 
 from ir.errors import CorpusBusy, StoreUnwritable
+from ir.system import replace, sync_file, sync_folder, try_lock
 
 __all__ = ["file_lock", "is_locked", "permissions_for", "write_atomic"]
 
 _RETRY_S = 0.02
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Replace ``path`` by ``text``: a reader, or a crash at any instant, meets the old file or the new one."""
+def write_atomic(path: Path, text: str, *, permissions: int | None = None) -> None:
+    """Replace ``path`` by ``text``: a reader, or a crash at any instant, meets the old file or the new one.
+
+    It keeps the permissions of the file that is there, unless others are given.
+    """
     import tempfile
 
     temporary: Path | None = None
@@ -29,11 +32,11 @@ def write_atomic(path: Path, text: str) -> None:
         temporary = Path(name)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(permissions_for(target))
-        temporary.replace(target)
-        _sync_directory(target.parent)
+        sync_file(temporary)
+        temporary.chmod(permissions_for(target) if permissions is None else permissions)
+        replace(temporary, target)
+        with suppress(OSError):  # some file systems cannot; the rename is then as durable as they make it
+            sync_folder(target.parent)
     except OSError as error:
         if temporary is not None:
             with suppress(OSError):
@@ -83,27 +86,9 @@ def is_locked(path: Path) -> bool:
 
 def _try_lock(file: IO[bytes]) -> bool:
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return try_lock(file.fileno())
     except OSError:
         return False
-    return True
-
-
-def _sync_directory(folder: Path) -> None:
-    with suppress(OSError):  # some systems cannot open a folder; the rename is then as durable as they make it
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreUnwritable:

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ir.config.secrets import masked
 from ir.errors import InvalidInput
 from ir.options import DFLT_FUSION, FUSIONS, LANGUAGES, MODES
+from ir.secrets.addresses import masked
 
-__all__ = ["KEYS", "Key", "key_named"]
+__all__ = ["KEYS", "Key", "key_named", "names"]
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -104,26 +104,86 @@ KEYS: tuple[Key, ...] = (
         "embedder",
         str,
         "default",
-        "The model that turns text into vectors: 'default', 'light' or a model name.",
+        "The model that turns text into vectors: 'default', 'box' or a model name.",
         servers=True,
     ),
     Key("mode", str, "hybrid", "How commands search unless told otherwise.", choices=MODES),
     Key("fusion", str, DFLT_FUSION, "How the two channels of a hybrid search are combined.", choices=FUSIONS),
     Key("k", int, 10, "How many results a search shows.", low=1, high=10_000),
+    Key("per_file", int, 2, "How many results of one file a search shows, if they are apart.", low=1, high=10_000),
     Key(
         "language",
         str,
         "auto",
-        "The language whose stop words and word stems a new corpus is indexed by; 'auto' tells it from the texts.",
+        "The language whose stop words and word stems a new corpus is indexed by; 'auto' finds it out from the texts.",
         choices=("auto", *LANGUAGES),
+    ),
+    Key(
+        "upgrade",
+        str,
+        "auto",
+        "Whether better vectors are made in the background once fast ones answer: at a terminal, 'always' or 'never'.",
+        choices=("auto", "always", "never"),
     ),
     Key("store", str, "local", "Where corpora are kept.", choices=("local",)),
     Key("refresh", bool, True, "Whether a search first brings a folder's corpus up to date, when that is cheap."),
     Key("refresh_scan_ms", int, 200, "How long, in ms, the scan before such a refresh may take.", low=1, high=60_000),
     Key("refresh_max_changed", int, 50, "How many changed files such a refresh takes on.", low=0, high=100_000),
+    Key(
+        "include_secrets",
+        bool,
+        False,
+        "Whether files that may hold secrets, such as .env and private keys, are indexed.",
+        project=False,
+    ),
+    Key(
+        "include_generated",
+        bool,
+        False,
+        "Whether lock files, minified and generated files are indexed.",
+    ),
+    Key(
+        "mask_secrets",
+        bool,
+        True,
+        "Whether keys of known formats inside texts are shown as stars.",
+        project=False,
+    ),
     Key("max_file_mb", float, 10.0, "Files above this size, in megabytes, are reported and left out.", low=0.001),
     Key(
         "lock_timeout_s", float, 30.0, "How long, in seconds, a build waits for another one to end.", low=0, high=86_400
+    ),
+    Key(
+        "daemon",
+        str,
+        "auto",
+        "Whether agents share one warm process in the background ('auto') or each has its own ('off').",
+        choices=("auto", "off"),
+        project=False,
+    ),
+    Key(
+        "daemon_idle_s",
+        float,
+        1800.0,
+        "After how many seconds without a call that process leaves; it lets go of models and corpora before.",
+        low=1,
+        high=604_800,
+        project=False,
+    ),
+    Key(
+        "mcp.tools",
+        str,
+        "all",
+        "Which tools agents are offered: 'all', or names with commas between them.",
+        project=False,
+    ),
+    Key(
+        "mcp.max_tokens",
+        int,
+        2000,
+        "How long, in tokens, a tool's answer is unless the agent asks for another length.",
+        low=200,
+        high=20_000,
     ),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
     Key("llm.model", str, None, "The language model to ask there."),
@@ -176,7 +236,7 @@ KEYS: tuple[Key, ...] = (
         "rerank.deadline_ms",
         int,
         1500,
-        "How long, in ms, a reranker may take before the first stage stands.",
+        "How long, in ms, a reranker may take before the search goes on without it.",
         low=1,
         high=600_000,
     ),
@@ -190,6 +250,11 @@ KEYS: tuple[Key, ...] = (
 )
 
 _BY_NAME = {key.name: key for key in KEYS}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all settings."""
+    return tuple(_BY_NAME)
 
 
 def key_named(name: str, where: str) -> Key:

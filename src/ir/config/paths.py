@@ -6,6 +6,9 @@ import os
 import re
 from pathlib import Path
 
+from ir.config.workspace import workspace_folder
+from ir.system import this_user
+
 __all__ = [
     "cache_dir",
     "config_dir",
@@ -14,10 +17,18 @@ __all__ = [
     "data_dir",
     "embeddings_cache_dir",
     "git_config_dir",
+    "jobs_dir",
+    "moved_folders",
     "registry_path",
+    "runtime_dir",
     "safe_name",
 ]
 
+#: The variables that move our folders.
+_MOVING = (
+    *("IR_CONFIG_DIR", "IR_DATA_DIR", "IR_CACHE_DIR", "IR_RUNTIME_DIR"),
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"),
+)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -53,6 +64,21 @@ def cache_dir() -> Path:
     return _directory("IR_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
 
 
+def moved_folders() -> dict[str, str]:
+    """The variables that move our folders here, for whoever starts ``ir`` without a shell's settings."""
+    moved = {name: os.environ[name] for name in _MOVING if os.environ.get(name)}
+    return {name: str(Path(value).expanduser().absolute()) for name, value in moved.items()}
+
+
+def runtime_dir() -> Path:
+    """Where running processes of this user meet: ``IR_RUNTIME_DIR``, else ``$XDG_RUNTIME_DIR/ir``, else below
+    the folder for temporary files. Short, because the address of a socket has to be."""
+    chosen, own = os.environ.get("IR_RUNTIME_DIR"), os.environ.get("XDG_RUNTIME_DIR")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(own) / "ir" if own else Path(os.environ.get("TMPDIR") or "/tmp") / f"ir-{this_user()}"
+
+
 def safe_name(name: str) -> str:
     """``name`` as one file name; two names that would collide stay apart by a short hash.
 
@@ -68,8 +94,8 @@ def safe_name(name: str) -> str:
 
 
 def corpora_dir() -> Path:
-    """The folder of all corpora that are kept on this machine."""
-    return data_dir() / "corpora"
+    """The folder of all corpora of the workspace that are kept on this machine."""
+    return workspace_folder(data_dir()) / "corpora"
 
 
 def corpus_dir(name: str) -> Path:
@@ -77,11 +103,16 @@ def corpus_dir(name: str) -> Path:
     return corpora_dir() / safe_name(name)
 
 
+def jobs_dir(name: str) -> Path:
+    """Where it is kept how far work on a corpus is that a server keeps; one on this machine has its own folder."""
+    return workspace_folder(data_dir()) / "jobs" / safe_name(name)
+
+
 def registry_path() -> Path:
-    """The file that names the registered corpora."""
-    return config_dir() / "registry.json"
+    """The file that names the registered corpora of the workspace."""
+    return workspace_folder(config_dir()) / "registry.json"
 
 
 def embeddings_cache_dir(model_id: str) -> Path:
-    """The folder of one model's cached vectors."""
-    return cache_dir() / "embeddings" / safe_name(model_id)
+    """The folder of one model's cached vectors in the workspace."""
+    return workspace_folder(cache_dir()) / "embeddings" / safe_name(model_id)

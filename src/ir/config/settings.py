@@ -149,7 +149,7 @@ def _from_file(path: Path, *, project: bool) -> dict[str, Effective]:
         if project and not key.safe_from_project(value):
             so = f" to {value!r}" if key.project else ""
             raise InvalidInput(
-                f"{path}: {name} cannot be set{so} by a project, since it decides where text and keys are sent.",
+                f"{path}: {name} cannot be set{so} by a project, since it decides what of yours is sent or shown.",
                 remedy=f"Set it for yourself: ir config set {name} VALUE, or {key.variable}=VALUE.",
             )
         layer[name] = Effective(name, key.check(value, str(path)), str(path))

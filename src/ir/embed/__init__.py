@@ -8,15 +8,18 @@ from ir.embed.cache import VectorCache
 from ir.embed.cached import CachedEmbedder
 from ir.embed.custom import CallableEmbedder
 from ir.embed.light import LightEmbedder
-from ir.embed.models import best_available, is_installed, model_dir, register_loader
+from ir.embed.models import BETTER, FAST, best_available, better_embedder, is_installed, model_dir, register_loader
 from ir.embed.resolve import make_embedder
 
 __all__ = [
+    "BETTER",
+    "FAST",
     "CachedEmbedder",
     "CallableEmbedder",
     "LightEmbedder",
     "VectorCache",
     "best_available",
+    "better_embedder",
     "is_installed",
     "make_embedder",
     "model_dir",

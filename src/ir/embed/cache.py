@@ -2,7 +2,7 @@
 
 One SQLite file for each model id. Every operation opens the file, is one transaction, and closes it: so it may be
 used by many threads and processes, also after a fork, and a killed process leaves nothing behind. A cache is never
-worth an error: whatever goes wrong is logged, and the vectors are computed.
+worth an error: if anything goes wrong, it is logged and the vectors are computed again.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ir import config
+from ir.system import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,6 +76,10 @@ class VectorCache:
             self._safely(lambda db: _touch(db, long_unused), None)
         return found
 
+    def holds(self, space: str, texts: Sequence[str]) -> set[str]:
+        """Those texts that have a vector; it is not read for that."""
+        return self._safely(lambda db: _holds(db, space, texts), set())
+
     def put(self, space: str, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors, all or none of them."""
         if vectors:
@@ -129,12 +134,12 @@ class VectorCache:
         """Move a broken file out of the way, so that a new one is begun; whether that worked."""
         aside = self.path.with_name(f"{self.path.name}.broken-{os.getpid()}-{time.time_ns()}")
         try:
-            self.path.replace(aside)
+            replace(self.path, aside)
             for suffix in ("-wal", "-shm"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         except OSError:
             return False
-        _warn("The embedding cache %s is broken (%s); moved to %s and begun anew.", self.path, error, aside.name)
+        _warn("The embedding cache %s is broken (%s); moved to %s and started afresh.", self.path, error, aside.name)
         return True
 
     def _disable(self, error: Exception) -> None:
@@ -154,7 +159,7 @@ def _transact(db: sqlite3.Connection, action: Callable[[sqlite3.Connection], obj
 
 
 def _create(db: sqlite3.Connection) -> None:
-    # Another process may have been quicker between the look and the lock.
+    # Another process may have got here first, between our check and our lock.
     if db.execute("PRAGMA user_version").fetchone()[0] == 0:
         for statement in _SCHEMA.split(";"):
             db.execute(statement)
@@ -179,6 +184,16 @@ def _get(db: sqlite3.Connection, space: str, texts: Sequence[str]) -> tuple[dict
     return found, long_unused
 
 
+def _holds(db: sqlite3.Connection, space: str, texts: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    by_key = {_key(text): text for text in texts}
+    for keys in _batches(by_key, _KEYS_PER_QUERY):
+        chosen = f"key IN ({','.join('?' * len(keys))})"
+        rows = db.execute(f"SELECT key FROM vectors WHERE space = ? AND {chosen}", (space, *keys))
+        found.update(by_key[key] for (key,) in rows)
+    return found
+
+
 def _touch(db: sqlite3.Connection, rows: Sequence[int]) -> None:
     today = _today()
     _transact(
@@ -191,7 +206,7 @@ def _forget(db: sqlite3.Connection, space: str) -> None:
 
 
 def _spaces(db: sqlite3.Connection) -> list[str]:
-    """From one space to the next by the index; DISTINCT would walk over every vector."""
+    """Skip from one space to the next along the index; DISTINCT would read every vector."""
     found: list[str] = []
     while row := db.execute(
         "SELECT space FROM vectors WHERE space > ? ORDER BY space LIMIT 1", (found[-1] if found else "",)
@@ -201,7 +216,7 @@ def _spaces(db: sqlite3.Connection) -> list[str]:
 
 
 def _warn(message: str, *details: Any) -> None:
-    import logging  # takes longer to import than opening a corpus takes
+    import logging  # importing it takes longer than opening a corpus
 
     logging.getLogger(__name__).warning(message, *details)
 

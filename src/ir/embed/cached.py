@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CachedEmbedder"]
 
-#: So many new texts are embedded between two writes: what a killed build loses at most.
+#: How many new texts are embedded between two writes: the most that a killed build can lose.
 _STEP = 1024
 _MOST_QUERIES = 1024
 
@@ -55,6 +55,15 @@ class CachedEmbedder:
             return self._embed_queries(given)
         return self._embed_documents(given)
 
+    def lasting_queries(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of queries that every corpus is asked. They are looked up on disk, like documents."""
+        return self._kept(list(texts), "query")
+
+    def kept(self, texts: Sequence[str]) -> set[str]:
+        """Those documents whose vectors need not be computed."""
+        space = self._space = self._space or self._found_space()
+        return self.cache.holds(space, texts)
+
     def _embed_queries(self, texts: list[str]) -> Vectors:
         with self._lock:
             known = {text: self._queries[text] for text in texts if text in self._queries}
@@ -70,36 +79,43 @@ class CachedEmbedder:
         return np.stack([known[text] for text in texts])
 
     def _embed_documents(self, texts: list[str]) -> Vectors:
+        return self._kept(texts, "document")
+
+    def _kept(self, texts: list[str], input_type: str) -> Vectors:
         distinct = list(dict.fromkeys(texts))
         space = self._space = self._space or self._found_space()
-        known = self.cache.get(space, distinct)
+        names = {text: _name(text, input_type) for text in distinct}
+        held = self.cache.get(space, list(names.values()))
+        known = {text: held[name] for text, name in names.items() if name in held}
         missing = [text for text in distinct if text not in known]
         for start in range(0, len(missing), _STEP):
             step = missing[start : start + _STEP]
-            made = dict(zip(step, self.embedder(step), strict=True))
-            self._verify()
-            self.cache.put(space, made)
-            known.update(made)
+            known.update(self._made(step, input_type, space))
         if len({vector.shape for vector in known.values()}) > 1:
-            # The model changed under its name: what was kept cannot be used.
-            return self._embed_anew(texts, distinct, space)
+            # Another model now answers to this name, so the vectors we kept are of no use.
+            self.cache.forget(space)
+            known = self._made(distinct, input_type, space)
         return np.stack([known[text] for text in texts])
 
+    def _made(self, texts: list[str], input_type: str, space: str) -> dict[str, Any]:
+        made = dict(zip(texts, self.embedder(texts, input_type=input_type), strict=True))
+        self._verify()
+        self.cache.put(space, {_name(text, input_type): vector for text, vector in made.items()})
+        return made
+
     def _found_space(self) -> str:
-        """Under which fingerprint the vectors are kept: one of this model, where it is not the same every time."""
+        """The fingerprint that vectors are kept under: one there that matches the model, else its own."""
         matches = getattr(self.embedder, "matches", None)
         known = self.cache.spaces() if matches is not None else []
         return next((space for space in known if matches and matches(space)), self.fingerprint)
 
     def _verify(self) -> None:
-        """Let a model that may change behind its name make sure that it did not, before its vectors are kept."""
+        """Before vectors are kept, let a model that can change behind its name check that it has not."""
         verify = getattr(self.embedder, "verify", None)
         if verify is not None:
             verify()
 
-    def _embed_anew(self, texts: list[str], distinct: list[str], space: str) -> Vectors:
-        self.cache.forget(space)
-        made = dict(zip(distinct, self.embedder(distinct), strict=True))
-        self._verify()
-        self.cache.put(space, made)
-        return np.stack([made[text] for text in texts])
+
+def _name(text: str, input_type: str) -> str:
+    """The key of a vector: a model may embed a query differently from a document with the same text."""
+    return text if input_type == "document" else f"{input_type}\x00{text}"

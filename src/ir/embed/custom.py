@@ -61,7 +61,7 @@ class CallableEmbedder:
 
             rows = self(_PROBES).astype(np.float64)
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            # Rounded, so that the last bits, in which two runs of one model may differ, do not count.
+            # Rounded, because two runs of one model may differ in the last bits.
             rounded = np.round(rows / np.where(lengths > 0, lengths, 1.0), 2) + 0.0
             digest = hashlib.blake2b(rounded.astype("<f4").tobytes(), digest_size=8).hexdigest()
             self._fingerprint = f"custom-{rows.shape[1]}-{digest}"
@@ -88,7 +88,7 @@ class CallableEmbedder:
                 f"{self._who} returned vectors of {rows.shape[1]} numbers, and of {self._dim} before.",
                 remedy="All vectors of an embedder must have one length.",
             )
-        if not isfinite(np.vdot(rows, rows)):  # one number tells; where it is too large itself, look at each
+        if not isfinite(np.vdot(rows, rows)):  # one sum tells; only if it overflows do we check each number
             bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
             if len(bad):
                 raise EmbedderError(

@@ -35,7 +35,7 @@ _GRAM_SIZES = (3,)
 _GRID = 1024.0
 _BLOCK = 256  # small enough for its arrays to stay in the processor cache
 _UNSTEMMED = "none"
-#: A longer text is no query: it is summed up by arrays.
+#: A text longer than this is not a query, and is summed with arrays.
 _MOST_SINGLE = 64
 _MOST_LISTED = 5000
 
@@ -50,8 +50,8 @@ class LightEmbedder:
 
     id = f"light-{DIM}-v{VERSION}"
     dim = DIM
-    cacheable = False  # looking a vector up takes longer than making it
-    #: What a hybrid search weighs these vectors by, chosen by measurement: they know little that words do not.
+    cacheable = False  # looking up a vector takes longer than computing it
+    #: The weight of these vectors in a hybrid search. Measured: they add little to what the words already tell.
     blend_alpha = 0.2
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class LightEmbedder:
         factors = _DAMPED[np.minimum(found.counts, len(_DAMPED) - 1)]
         sums = self._vectors_of(vocabulary, language).summed(found.texts, found.terms, factors, len(texts))
         bare = np.flatnonzero(found.lengths == 0).tolist()
-        if bare and language != _UNSTEMMED:  # nothing but stop words, perhaps: they are better than nothing
+        if bare and language != _UNSTEMMED:  # perhaps nothing but stop words, which are better than nothing
             sums[bare] = self._sums([texts[at] for at in bare], _UNSTEMMED)
         return sums
 
@@ -107,7 +107,7 @@ class _TermVectors:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self._places = np.empty(0, np.int64)  # by the number of a term: which vector is its own, or -1
+        self._places = np.empty(0, np.int64)  # for each term number, the index of its vector, or -1
         self._starts = Column(np.int64, [0])
         self._buckets = Column(np.int64)
         self._weights = Column(np.float64)
@@ -150,7 +150,7 @@ class _TermVectors:
         return np.bincount(buckets, weights, minlength=DIM).astype(np.float64, copy=False)
 
     def _places_of(self, terms: Integers) -> Integers:
-        """Which vectors are those of the terms; new ones are made on the way."""
+        """The index of each term's vector; vectors that do not exist yet are made."""
         more = int(terms.max(initial=-1)) + 1 - len(self._places)
         if more > 0:
             self._places = np.concatenate([self._places, np.full(more + len(self._places), -1)])
@@ -198,7 +198,7 @@ def _grams(terms: Sequence[str]) -> tuple[Integers, Hashes]:
 
 
 def _mixed(values: Hashes) -> Hashes:
-    """Every bit of the result depends on every bit of the value (the finaliser of splitmix64)."""
+    """Mix the bits: every bit of the result depends on every bit of the value (the finaliser of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
@@ -220,5 +220,5 @@ def _unit(rows: Floats) -> Floats:
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
-#: What a term counts that comes so often; beyond the end it counts no more.
+#: The weight of a term by how often it occurs; beyond the end of the list, the last entry holds.
 _DAMPED = _on_grid(1.0 + np.log(np.maximum(np.arange(4096), 1)))

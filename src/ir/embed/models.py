@@ -7,21 +7,32 @@ A *loader* is a function ``name -> embedder``; it returns ``None`` for a name th
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from ir.errors import EmbedderUnavailable
-from ir.models import places
+from ir.errors import EmbedderUnavailable, InvalidInput
+from ir.models import folders
 from ir.protocols import Embedder
 
 __all__ = [
+    "ALWAYS_THERE",
+    "BETTER",
+    "FAST",
     "Loader",
     "best_available",
+    "better_embedder",
     "canonical_name",
+    "check_name",
+    "forget_models",
+    "has_own_loaders",
+    "is_always_there",
     "is_installed",
+    "known_names",
     "load_model",
     "model_dir",
     "register_loader",
@@ -31,7 +42,15 @@ Loader = Callable[[str], "Embedder | None"]
 
 DEFAULT_MODEL = "minilm"
 LIGHT = "light"
+BOX = "box"
 STATIC = "static"
+#: The quick embedder that every installation has. It answers for a folder that was never built, until a better model
+#: has read all of it.
+FAST = BOX
+#: The model that is worth waiting for: chosen by ``python -m bench.upgrade``.
+BETTER = f"{DEFAULT_MODEL}-int8"
+#: These need no file beside the package and nothing but numpy.
+ALWAYS_THERE = (LIGHT, BOX)
 _ALIASES = {
     "default": DEFAULT_MODEL,
     "local": DEFAULT_MODEL,
@@ -41,7 +60,7 @@ _ALIASES = {
     "wordllama": STATIC,
 }
 _OPENVINO = f"{DEFAULT_MODEL}-openvino"
-_KNOWN = (LIGHT, DEFAULT_MODEL, f"{DEFAULT_MODEL}-int8", _OPENVINO, STATIC)
+_KNOWN = (BOX, LIGHT, DEFAULT_MODEL, f"{DEFAULT_MODEL}-int8", _OPENVINO, STATIC)
 #: What must be installed for a model to run.
 _PACKAGES = {
     DEFAULT_MODEL: ("onnxruntime", "tokenizers"),
@@ -49,7 +68,11 @@ _PACKAGES = {
     STATIC: ("tokenizers",),
 }
 _REMOTE = "ir.embed.remote:load"
-_loaders: list[str | Loader] = [_REMOTE, "ir.embed.static:load", "ir.embed.onnx:load"]
+_loaders: list[str | Loader] = [_REMOTE, "ir.embed.box:load", "ir.embed.static:load", "ir.embed.onnx:load"]
+_OWN_LOADERS = frozenset(_loaders)
+#: Who keeps the models that were opened last, with what they run on.
+_KEEPING = ("ir.embed.static", "ir.embed.onnx", "ir.models.encoder")
+_loading = threading.RLock()
 
 
 def canonical_name(name: str) -> str:
@@ -69,60 +92,110 @@ def register_loader(loader: str | Loader) -> None:
         _loaders.insert(0, loader)
 
 
+def has_own_loaders() -> bool:
+    """Whether somebody registered a loader: it may know any name."""
+    return bool(set(_loaders) - _OWN_LOADERS)
+
+
 def model_dir(name: str) -> Path:
     """The folder for the files of a model; its other forms are made of the same files."""
-    return places.model_dir(canonical_name(name))
+    return folders.model_dir(canonical_name(name))
 
 
 def is_installed(name: str) -> bool:
     """Whether the folder of a model holds weights and a tokenizer."""
-    return places.is_complete(model_dir(places.base_and_form(canonical_name(name))[0]))
+    return folders.is_complete(model_dir(folders.base_and_form(canonical_name(name))[0]))
+
+
+def is_always_there(name: str) -> bool:
+    """Whether a name is of an embedder that every installation has.
+
+    >>> is_always_there("box"), is_always_there("minilm")
+    (True, False)
+    """
+    from ir.embed.light import LightEmbedder
+
+    return canonical_name(name) in (*ALWAYS_THERE, LightEmbedder.id)
+
+
+def known_names() -> list[str]:
+    """The short names of models, and the names of all that were pulled to this machine."""
+    from ir.models.install import installed
+
+    return list(dict.fromkeys(("default", *_KNOWN, *(model.name for model in installed()))))
 
 
 def best_available() -> str:
-    """The best embedder that works here and now without fetching anything: ``minilm``, ``static`` or ``light``.
+    """The best embedder that works here and now without fetching anything: ``minilm``, ``static`` or ``box``.
 
     ``minilm-openvino`` stands in for ``minilm`` where OpenVINO is installed and onnxruntime is not.
     """
     for name, packages in _PACKAGES.items():
         if is_installed(name) and all(find_spec(package) for package in packages):
             return name
-    return LIGHT
+    return FAST
+
+
+def better_embedder() -> str | None:
+    """The model that takes over from :data:`FAST` once it has read everything; ``None`` where none is here."""
+    best = best_available()
+    if best == DEFAULT_MODEL and is_installed(BETTER):
+        return BETTER
+    return None if best == FAST else best
 
 
 def load_model(name: str) -> Embedder:
-    """The embedder of a model that is on this machine."""
+    """The embedder of a model that is on this machine; threads that ask at once load it once."""
     model = canonical_name(name)
-    for loader in _loaders:
-        if loader == _REMOTE and ":" not in model:
-            continue  # what speaks HTTP takes longer to import than a table takes to load
-        embedder = _resolved(loader)(model)
-        if embedder is not None:
-            return embedder
+    with _loading:
+        for loader in _loaders:
+            if loader == _REMOTE and ":" not in model:
+                continue  # importing the HTTP client takes longer than loading a table
+            embedder = _resolved(loader)(model)
+            if embedder is not None:
+                return embedder
     raise unavailable(model)
+
+
+def forget_models() -> None:
+    """Let go of the models that loaders keep for the next who asks; whoever holds one keeps it."""
+    for module in _KEEPING:
+        keeping = sys.modules.get(module)
+        if keeping is not None:
+            keeping._opened.cache_clear()
 
 
 def unavailable(name: str) -> EmbedderUnavailable:
     """The error for a model that cannot be loaded, with the command that helps."""
-    always = 'embedder="light" always works.'
-    if name in _KNOWN:
-        message = f"The embedding model {name!r} is not on this machine."
+    always = f'Or use what is there: embedder="{FAST}" always works.'
+    if name in _KNOWN or folders.is_path(name):
         return EmbedderUnavailable(
-            message, remedy=f"Get it with: ir models pull {name}. Or use what is there: {always}"
+            f"The embedding model {name!r} is not on this machine.", remedy=f"{folders.how_to_get(name)} {always}"
         )
-    if "/" in name:
-        return EmbedderUnavailable(
-            f"There is no model {name!r} on this machine.",
-            remedy=f"Get it from the hub with: ir models pull {name}. If it is a folder, check its path.",
-        )
-    from difflib import get_close_matches  # for those who err
-
-    near = get_close_matches(name.lower(), [*_KNOWN, *_ALIASES], n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
     return EmbedderUnavailable(
         f"No embedding model {name!r} is known on this machine.",
-        remedy=f"{hint}Get the default model with: ir models pull {DEFAULT_MODEL}. Or use what is there: {always}",
+        remedy=f"{_nearest(name)}Get the default model with: ir models pull {DEFAULT_MODEL}. {always}",
     )
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no embedder can have; models that are not here yet, folders and servers pass."""
+    model = canonical_name(name)
+    known = model in _KNOWN or is_always_there(model) or is_installed(model)
+    if known or folders.is_path(model) or ":" in model or has_own_loaders():
+        return
+    raise InvalidInput(
+        f"There is no embedder called {name!r}.",
+        remedy=f"{_nearest(name)}Known are {', '.join(known_names())}; else a folder, openai:MODEL, ollama:MODEL or "
+        "a model of the hub as org/model.",
+    )
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # only needed for the message
+
+    near = get_close_matches(name.lower(), [*known_names(), *_ALIASES], n=1)
+    return f"Did you mean {near[0]!r}? " if near else ""
 
 
 def _resolved(loader: str | Loader) -> Loader:

@@ -14,8 +14,8 @@ from ir.embed.models import DEFAULT_MODEL, unavailable
 from ir.errors import EmbedderError
 from ir.models.encoder import open_encoder
 from ir.models.folder import read_json
+from ir.models.folders import base_and_form, find_folder
 from ir.models.origin import again
-from ir.models.places import base_and_form, find_folder
 from ir.models.weights import as_float32, read_tensors
 
 __all__ = ["OnnxEmbedder", "load"]
@@ -24,7 +24,7 @@ Vectors = NDArray[np.float32]
 
 #: Part of every fingerprint, by form: changes when this code computes other vectors from the same files.
 _VERSIONS = {"": 1, "int8": 2, "openvino": 1}
-#: So many texts are tokenised at once; the tokens of a hundred thousand would take gigabytes.
+#: How many texts are tokenised at once; the tokens of a hundred thousand would take gigabytes.
 _SLAB = 2048
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"Identity": lambda rows: rows, "Tanh": np.tanh}
 
@@ -129,5 +129,5 @@ def _identity(base: str, path: Path) -> str:
 
 @lru_cache(maxsize=2)
 def _opened(path: str, name: str, form: str) -> OnnxEmbedder:
-    """One for the whole process: a model takes long to load and a lot of memory."""
+    """One for the whole process: a model takes a long time to load, and a lot of memory."""
     return OnnxEmbedder(Path(path), f"{name}-{form}" if form else name, form=form)

@@ -16,6 +16,7 @@ from ir.config import Settings
 from ir.embed.sketch import alike, sketched
 from ir.endpoint import Endpoint, TooLong
 from ir.errors import EmbedderError, EmbedderMismatch
+from ir.secrets.texts import for_show
 
 __all__ = ["RemoteEmbedder", "load"]
 
@@ -27,15 +28,15 @@ _PROBES = (
 _BATCH_TEXTS = 128
 _BATCH_CHARS = 200_000
 _MAX_CHARS = 32_000
-#: A text that is too long for the server is cut by half until it fits, but never below this.
+#: A text that is too long for the server is halved until it fits, but never made shorter than this.
 _MIN_CHARS = 500
 _MAX_REPLY = 100_000_000
-#: In a process that runs for long, a query is preceded by a look at the model when the last is older than this.
+#: In a long-running process, the model is checked before a query if the last check is older than this.
 _VERIFY_EVERY_S = 300.0
 
 
 class _Misnumbered(Exception):
-    """Nobody can tell which vector is whose."""
+    """The answer does not show which vector belongs to which text."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Style:
     def vectors(self, answer: Any) -> Any:
         if self.key is None:
             return answer["embeddings"]
-        # The servers number their rows; the order of the list is nowhere promised.
+        # Servers number their rows; nothing promises that the list is in that order.
         rows = {row["index"]: row["embedding"] for row in answer["data"]}
         if len(rows) != len(answer["data"]) or set(rows) != set(range(len(rows))):
             raise _Misnumbered
@@ -146,7 +147,7 @@ class RemoteEmbedder:
         return fingerprint == self._former
 
     def verify(self) -> None:
-        """Raise if the model behind the name is not the one any more that it was on first use."""
+        """Raise if the model behind the name is no longer the one that it was on first use."""
         if self._sketch is None:
             self._probe()
         elif not alike(self._sketch, sketched(self._probed())):
@@ -181,7 +182,7 @@ class RemoteEmbedder:
         if len(text) < _MIN_CHARS:
             raise EmbedderError(
                 f"{self._endpoint.name} takes a text of {len(text):,} characters for too long: {said}.",
-                remedy=f"It begins {text[:40]!r}. Choose a model that takes longer texts.",
+                remedy=f"It begins {for_show(text)[:40]!r}. Choose a model that takes longer texts.",
             ) from None
         return text[: len(text) // 2]
 

@@ -1,7 +1,7 @@
 """What a model's vectors look like, in a hundred characters that can be compared.
 
 A server's numbers differ in the last digits from day to day, so a hash of them says nothing, and one that is coarse
-enough to stand it does not notice a model that changed a little. A sketch holds a few projections of the vectors of
+enough to allow for that would miss a model that changed a little. A sketch holds a few projections of the vectors of
 known texts; the distance of two sketches is that of the vectors, give or take a sixth.
 """
 

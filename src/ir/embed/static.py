@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ir.embed.models import unavailable
 from ir.errors import EmbedderError
 from ir.models.folder import ModelFolder
-from ir.models.places import find_folder
+from ir.models.folders import find_folder
 from ir.models.weights import as_float32, read_tensors
 from ir.models.wordwise import WordwiseTokenizer
 
@@ -32,8 +32,8 @@ class StaticEmbedder:
     Vectors have length one. model2vec leaves unknown tokens out, may weight tokens, and may let several share a row.
     """
 
-    cacheable = False  # looking a vector up takes longer than making it
-    #: What a hybrid search weighs these vectors by, chosen by measurement: they are weaker than a network's.
+    cacheable = False  # looking up a vector takes longer than computing it
+    #: The weight of these vectors in a hybrid search. Measured: they are weaker than those of a network.
     blend_alpha = 0.3
 
     def __init__(self, folder: ModelFolder, name: str) -> None:
@@ -64,7 +64,7 @@ class StaticEmbedder:
             ids = self._tokens(text)
             if len(ids):
                 out[place] = self._sum(ids)
-        lengths = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]  # norm() would make a copy of all rows
+        lengths = np.sqrt(np.einsum("ij,ij->i", out, out))[:, None]  # norm() would copy every row
         np.divide(out, lengths, out=out, where=lengths > 0)
         return out
 

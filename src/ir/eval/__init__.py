@@ -19,7 +19,7 @@ from ir.eval.beir import BeirDataset, find_beir, load_beir, save_beir
 from ir.eval.calibration import calibrate_min_score
 from ir.eval.cases import DiscoveryCase, load_cases, load_meta, save_cases, to_qrels
 from ir.eval.compare import MeasureComparison, QueryChange, RunComparison, compare_runs, paired_comparison
-from ir.eval.covering import CoverageReport, coverage
+from ir.eval.coverage_report import CoverageReport, coverage
 from ir.eval.curves import probability_at
 from ir.eval.discovery import FAILURE_CLASSES, DiscoveryReport, evaluate_discovery
 from ir.eval.distractors import (
@@ -31,13 +31,14 @@ from ir.eval.floors import auroc
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS, METRICS, per_query_values
 from ir.eval.page import Section, html_report, save_html_report
 from ir.eval.plots import plot_by_k, plot_distractors, plot_frontier, plot_scores, run_by_k
-from ir.eval.probes import DFLT_PERCENTILE, calibrate_from_probes, probe_queries
-from ir.eval.records import MinScoreCalibration, load_calibration
+from ir.eval.probes import DFLT_PERCENTILE, calibrate_from_probes
+from ir.eval.records import MinScoreCalibration, forget_calibration, load_calibration
 from ir.eval.reports import RetrievalReport, retrieval_report
 from ir.eval.retrieval import DFLT_MODE, as_doc_retriever, corpus_artifact_ids, validate_cases
 from ir.eval.runs import load_qrels, load_run, make_run, ranking_of, save_qrels, save_run
 from ir.eval.selection import SELECTION_METRICS, SelectionReport, evaluate_selection
 from ir.eval.sweep import SelectionGridPoint, SelectionSweep, sweep_selector
+from ir.select.probes import probe_queries
 
 __all__ = [
     "DFLT_DISTRACTOR_SIZES",
@@ -77,6 +78,7 @@ __all__ = [
     "evaluate_discovery",
     "evaluate_selection",
     "find_beir",
+    "forget_calibration",
     "gold_removed_report",
     "html_report",
     "load_beir",

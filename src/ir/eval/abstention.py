@@ -17,10 +17,12 @@ from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
 from ir.eval.floors import auroc, rates
 from ir.eval.records import MinScoreCalibration
-from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
+from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
 from ir.eval.signals import gate_for, gate_signal
 from ir.eval.tables import number, plain_table
+from ir.index.opening import as_corpus
 from ir.options import choice
+from ir.protocols import Corpus, CorpusOrName
 from ir.select.signals import default_signal, describe, signals_for
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class AbstentionReport:
 
 
 def abstention_report(
-    corpus: Any,
+    corpus: CorpusOrName,
     own_queries: Sequence[str],
     foreign_queries: Sequence[str],
     floor: float | str | MinScoreCalibration = "auto",
@@ -116,7 +118,11 @@ def abstention_report(
 
 
 def _level(
-    corpus: Any, floor: float | str | MinScoreCalibration, mode: str, signal: str | None, search_kw: Mapping[str, Any]
+    corpus: Corpus,
+    floor: float | str | MinScoreCalibration,
+    mode: str,
+    signal: str | None,
+    search_kw: Mapping[str, Any],
 ) -> tuple[float, str]:
     """The floor and the signal that it is on."""
     if not isinstance(floor, (str, MinScoreCalibration)):
@@ -236,7 +242,7 @@ class MissingAnswerReport:
 
 
 def gold_removed_report(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     mode: str = DFLT_MODE,

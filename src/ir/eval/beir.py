@@ -87,7 +87,7 @@ class BeirDataset:
         """What of :meth:`check` bears on the figures, in sentences."""
         found = self.check()
         said = {
-            "repeated_ids": "ids come more than once{}; the last of each counts",
+            "repeated_ids": "ids occur more than once{}; the last of each counts",
             "unknown_queries": "judged queries are not among the queries{}; they are left out",
             "unknown_documents": "judged documents are not in the corpus{}; they count as not found",
             "empty_documents": "documents have neither title nor text{}; they cannot be found",
@@ -110,13 +110,13 @@ def find_beir(path: str | Path) -> list[Path]:
     """
     root = Path(path)
     found = []
-    seen: set[str] = set()  # a link may lead back
+    seen: set[str] = set()  # a link may lead in a circle
     for folder, below, files in os.walk(root, followlinks=True):
         new = os.path.realpath(folder) not in seen
         seen.add(os.path.realpath(folder))
         if new and {_CORPUS, _QUERIES} <= set(files):
             found.append(Path(folder))
-            new = False  # collections do not hold others
+            new = False  # a collection does not contain another
         below[:] = sorted(name for name in below if new and not name.startswith("."))
     return found or [root]
 

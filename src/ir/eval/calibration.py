@@ -17,9 +17,12 @@ from ir.eval.cases import DiscoveryCase
 from ir.eval.curves import isotonic_curve
 from ir.eval.floors import Floats, Objective, candidate_floors, decided_by_others, luck, pick, rates, resample
 from ir.eval.records import CLEAR, MinScoreCalibration, check_persistable
-from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, embedder_id_of, name_of, retrieve_cases
+from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
 from ir.eval.signals import FEWEST_TO_CHOOSE, Choice, choose_signal, fusion_of, gate_signal
+from ir.index.opening import as_corpus
+from ir.index.progress import Listener
 from ir.options import choice
+from ir.protocols import CorpusOrName
 from ir.select.gate import rerank_name
 from ir.select.signals import default_signal, signals_for
 
@@ -30,7 +33,7 @@ _GRID_SHOWN = 101
 
 
 def calibrate_min_score(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     mode: str = DFLT_MODE,
@@ -43,6 +46,7 @@ def calibrate_min_score(
     signal: str | None = None,
     rounds: int = 500,
     seed: int = 0,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> MinScoreCalibration:
     """The floor that best separates cases with gold from abstention cases.
@@ -68,12 +72,12 @@ def calibrate_min_score(
     rerank = rerank_name(search_kw.get("rerank"))
     if persist:
         check_persistable(search_kw)
-    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
+    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, progress=progress, **search_kw)
     about: dict[str, Any] = {
-        "corpus_name": name_of(opened),
+        "corpus_name": opened.name,
         "mode": mode,
         "k": k,
-        "embedder_id": embedder_id_of(opened),
+        "embedder_id": opened.embedder_id,
         "rerank": rerank,
         "fusion": fusion_of(mode, search_kw),
     }
@@ -161,7 +165,7 @@ def _held_out(
     if min(len(positive), len(negative)) < 2:
         return {"held_out_j": None, "p": None}
     kept, refused = decided_by_others(positive, negative, objective, floors=grid, seed=seed)
-    # The best of several signals has had as many chances to look good.
+    # The best of several signals had that many chances to look good.
     p = min(1.0, luck(kept, refused) * max(1, tried))
     return {"held_out_j": float(kept.mean() + refused.mean() - 1), "p": p}
 

@@ -204,7 +204,7 @@ def randomization_test(differences: np.ndarray[Any, Any], *, rounds: int = 10_00
 def _t_test(differences: np.ndarray[Any, Any]) -> float | None:
     if len(differences) < 2:
         return None
-    if np.ptp(differences) < 1e-9:  # all alike but for rounding, which a variance cannot be taken of
+    if np.ptp(differences) < 1e-9:  # all equal but for rounding, so there is no variance to test with
         return 1.0 if abs(differences.mean()) < 1e-9 else 0.0
     try:
         from scipy.stats import ttest_1samp

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "isotonic", "isotonic_curve", "probability_at", "share_below", "share_below_curve"]
+__all__ = ["Curve", "isotonic", "isotonic_curve", "probability_at", "share_below"]
 
 #: ``[[score, probability], …]``, both rising; between two points it is a straight line, outside it stays level.
 Curve = list[list[float]]
@@ -57,22 +57,6 @@ def _corners(scores: Floats, levels: Floats) -> Curve:
     keep = np.ones(len(levels), dtype=bool)
     keep[1:-1] = (levels[1:-1] != levels[:-2]) | (levels[1:-1] != levels[2:])
     return [[float(score), float(level)] for score, level in zip(scores[keep], levels[keep], strict=True)]
-
-
-def share_below_curve(scores: Sequence[float], points: int = 21) -> Curve:
-    """The share of ``scores`` that lie at or below a score, at evenly spaced shares.
-
-    >>> share_below_curve([0.0, 1.0], points=3)
-    [[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]
-    """
-    finite = np.asarray([score for score in scores if np.isfinite(score)], dtype=float)
-    if not len(finite):
-        return []
-    shares = np.linspace(0.0, 1.0, points)
-    curve: dict[float, float] = {}
-    for score, share in zip(np.quantile(finite, shares), shares, strict=True):
-        curve[float(score)] = float(share)
-    return [[score, share] for score, share in curve.items()]
 
 
 def share_below(scores: Floats, at: Floats, points: int = 256) -> Floats:

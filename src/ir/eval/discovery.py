@@ -10,10 +10,13 @@ from typing import Any
 from ir.eval.cases import DiscoveryCase
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS
 from ir.eval.reports import RetrievalReport, report_of
-from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
+from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
 from ir.eval.signals import gate_for
 from ir.eval.tables import number, plain_table
+from ir.index.opening import as_corpus
+from ir.index.progress import Listener
 from ir.options import count
+from ir.protocols import Corpus, CorpusOrName
 from ir.select.gate import Gate
 from ir.select.signals import default_signal
 
@@ -23,6 +26,7 @@ FAILURE_CLASSES = (
     "hit_rank_1",
     "surfaced_low_rank",
     "retrieval_miss",
+    "wrongly_refused",
     "abstention_ok",
     "false_action",
     "abstention_unscored",
@@ -34,8 +38,9 @@ class DiscoveryReport:
     """The outcome of :func:`evaluate_discovery`.
 
     ``failure_classes`` counts cases. With gold: ``hit_rank_1`` (an answer came first), ``surfaced_low_rank`` (within
-    ``primary_k``), ``retrieval_miss`` (not within it). Without: ``abstention_ok``, ``false_action`` (the top hit was
-    accepted), or ``abstention_unscored`` when no threshold was given. ``per_case`` names the class of each case.
+    ``primary_k``), ``retrieval_miss`` (not within it), ``wrongly_refused`` (within it, but the threshold refuses the
+    query). Without: ``abstention_ok``, ``false_action`` (the top hit was accepted), or ``abstention_unscored`` when no
+    threshold was given. ``per_case`` names the class of each case. Ranking is measured on all cases, refused or not.
     """
 
     retrieval: RetrievalReport
@@ -97,14 +102,17 @@ def gold_rank(ranking: Sequence[str], gold: Iterable[str]) -> int:
 def _outcome(item: Retrieved, primary_k: int, gate: Gate | None) -> str:
     if not item.case.gold_is_none:
         rank = gold_rank(item.ranking[:primary_k], item.case.gold)
-        return "retrieval_miss" if rank == 0 else "hit_rank_1" if rank == 1 else "surfaced_low_rank"
+        if rank == 0:
+            return "retrieval_miss"
+        if gate is not None and gate.refuses(item.hits):
+            return "wrongly_refused"
+        return "hit_rank_1" if rank == 1 else "surfaced_low_rank"
     if gate is None or gate.floor is None:
         return "abstention_unscored"
-    score = gate.score(item.hits)
-    return "abstention_ok" if score is None or score < gate.floor else "false_action"
+    return "abstention_ok" if gate.score(item.hits) is None or gate.refuses(item.hits) else "false_action"
 
 
-def _gate(corpus: Any, threshold: float | str | None, mode: str, search_kw: Mapping[str, Any]) -> Gate | None:
+def _gate(corpus: Corpus, threshold: float | str | None, mode: str, search_kw: Mapping[str, Any]) -> Gate | None:
     if threshold is None:
         return None
     if isinstance(threshold, str):
@@ -113,7 +121,7 @@ def _gate(corpus: Any, threshold: float | str | None, mode: str, search_kw: Mapp
 
 
 def evaluate_discovery(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     k_values: Sequence[int] = DFLT_K_VALUES,
@@ -122,6 +130,7 @@ def evaluate_discovery(
     mode: str = DFLT_MODE,
     surfaces: Iterable[str] | None = None,
     abstain_threshold: float | str | None = None,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> DiscoveryReport:
     """Search once for each case; measure the ranking, name each outcome, score abstention.
@@ -133,7 +142,9 @@ def evaluate_discovery(
     opened = as_corpus(corpus)
     gate = _gate(opened, abstain_threshold, mode, search_kw)
     cutoffs = sorted({*k_values, primary_k})
-    retrieved = retrieve_cases(opened, cases, mode=mode, k=cutoffs[-1], surfaces=surfaces, **search_kw)
+    retrieved = retrieve_cases(
+        opened, cases, mode=mode, k=cutoffs[-1], surfaces=surfaces, progress=progress, **search_kw
+    )
     per_case = tuple(_outcome(item, primary_k, gate) for item in retrieved)
     counts = Counter(per_case)
     n_abstention = sum(case.gold_is_none for case in cases)

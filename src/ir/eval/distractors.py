@@ -10,6 +10,7 @@ import numpy as np
 
 from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
+from ir.protocols import Source
 
 __all__ = ["DFLT_DISTRACTOR_SIZES", "distractor_curve_from_cases", "distractor_robustness_curve"]
 
@@ -105,7 +106,7 @@ class _Bench:
         return gold in [hit.artifact_id for hit in search(corpus, query, k=self._k, mode=self._mode)]
 
 
-def distractor_curve_from_cases(source: Any, cases: Sequence[DiscoveryCase], **kwargs: Any) -> dict[int, float]:
+def distractor_curve_from_cases(source: Source, cases: Sequence[DiscoveryCase], **kwargs: Any) -> dict[int, float]:
     """The curve for a source: its scope and strategy, and the cases with exactly one gold as probes."""
     probes = [(case.query, case.gold[0]) for case in cases if len(case.gold) == 1]
     kwargs.setdefault("strategy", source.indexing_strategy)

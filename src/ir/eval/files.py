@@ -34,7 +34,7 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise InvalidInput(
                 f"{place}: not valid JSON: {error.msg} at column {error.colno}.", remedy="Correct or remove the line."
             ) from None
-        except (ValueError, RecursionError) as error:  # a number too long, or brackets in brackets without end
+        except (ValueError, RecursionError) as error:  # a number that is too long, or brackets nested too deeply
             raise InvalidInput(
                 f"{place}: this JSON cannot be read: {error}.", remedy="Correct or remove the line."
             ) from None
@@ -46,7 +46,7 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     """Write a text file whole, making its folder; a failed write leaves an older file as it was.
 
-    A link, a pipe or a device is written to: with a file put in its place, it would be gone.
+    A link, a pipe or a device is written to, not replaced by a file.
     """
     target = Path(path)
     stays = target.is_symlink() or (target.exists() and not target.is_file())

@@ -60,7 +60,7 @@ class Objective:
         weighted = self.sensitivity_weight * sensitivity + (1 - self.sensitivity_weight) * specificity
         if self.max_loss is None:
             return weighted
-        # A floor that loses too much is worse than any that does not; among those, the least loss.
+        # A floor that loses too much is worse than any that does not; of those that do, the one that loses least wins.
         allowed = sensitivity >= 1 - self.max_loss - 1e-12
         return np.where(allowed, specificity, sensitivity - 2)
 

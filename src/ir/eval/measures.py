@@ -41,13 +41,14 @@ def _parsed(name: str) -> Any:
         import ir_measures
     except ImportError:
         raise MissingExtra("ir-measures", "eval", "Computing retrieval measures") from None
-    match = re.fullmatch(r"([A-Za-z]+)(@[1-9][0-9]*)?", name)
+    match = re.fullmatch(r"([A-Za-z]+)(?:@([1-9][0-9]*))?", name)
     known = {**METRICS, **{v.lower(): v for v in METRICS.values()}}
     metric = known.get(match[1].lower()) if match else None
     if match is None or metric is None or (metric == "Success" and not match[2]):
         allowed = ", ".join(map(repr, METRICS))
         raise InvalidInput(f"Unknown measure {name!r}; use one of {allowed} with a cutoff, as in 'ndcg@10'.")
-    return ir_measures.parse_measure(metric + (match[2] or ""))
+    measure = getattr(ir_measures, metric)  # its parser needs what Python 3.14 no longer has
+    return measure @ int(match[2]) if match[2] else measure
 
 
 def per_query_values(rankings: Rankings, qrels: Qrels, names: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -6,12 +6,18 @@ Drawn off screen with matplotlib, which is loaded on first use.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import numpy as np
 
+from ir.config import cache_dir
+from ir.config.files import write_atomic
 from ir.errors import InvalidInput, MissingExtra, StoreUnwritable
 from ir.eval.measures import Qrels, mean, measure_names, per_query_values
 from ir.eval.runs import Run, rankings
@@ -21,13 +27,22 @@ __all__ = ["plot_by_k", "plot_distractors", "plot_frontier", "plot_scores", "run
 
 _SIZE = (7.0, 4.2)
 _DPI = 110
+#: The user's fonts, with the place where they are remembered ahead of all others.
+_FONTCONFIG = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <cachedir>{cache}</cachedir>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+</fontconfig>
+"""
 Curves = Mapping[str, Mapping[int, float]]
 
 
 def _axes(title: str, x: str, y: str) -> tuple[Any, Any]:
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        with _fonts_listed_in_our_cache():
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib", "eval", "Drawing plots") from None
     # A figure made by hand: pyplot would keep it in memory and choose the backend for the whole process.
@@ -39,6 +54,30 @@ def _axes(title: str, x: str, y: str) -> tuple[Any, Any]:
     axes.set_ylabel(y)
     axes.grid(visible=True, alpha=0.3)
     return figure, axes
+
+
+@contextmanager
+def _fonts_listed_in_our_cache() -> Iterator[None]:
+    """Let matplotlib, if it is imported here for the first time, keep what it finds out about fonts in our cache.
+
+    It would make folders in the home for that, and so would fontconfig, which it asks. What a user has set stays.
+    """
+    home = cache_dir() / "matplotlib"
+    if "matplotlib" in sys.modules:
+        yield
+        return
+    os.environ.setdefault("MPLCONFIGDIR", str(home))  # it stays: the list of fonts is looked for there later, too
+    if "FONTCONFIG_FILE" in os.environ:
+        yield
+        return
+    settings = home / "fonts.conf"
+    with suppress(StoreUnwritable):  # where nothing can be kept, the plot is drawn all the same
+        write_atomic(settings, _FONTCONFIG.format(cache=escape(str(home / "fontconfig"))))
+        os.environ["FONTCONFIG_FILE"] = str(settings)
+    try:
+        yield
+    finally:
+        os.environ.pop("FONTCONFIG_FILE", None)
 
 
 def _png(figure: Any, path: str | Path | None) -> bytes:

@@ -1,16 +1,8 @@
-"""A floor without labels: what queries about other things score on this corpus.
-
-A few hundred probe queries over many subjects ship with the package. Most of them are off topic for any one corpus, so
-the scores of their best hits show what *off topic* looks like there; the floor is a high percentile of those. Some
-probes are on topic by chance. They score higher, lie above the percentile, and as long as they are a minority they
-move the floor little.
-"""
+"""A floor without labels, on purpose: another percentile, signal or mode than a build uses, or your own probes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +11,32 @@ import numpy as np
 from ir.errors import InvalidInput
 from ir.eval.calibration import split_signals, summary
 from ir.eval.cases import DiscoveryCase
-from ir.eval.curves import share_below_curve
 from ir.eval.files import read_lines
-from ir.eval.floors import Floats
 from ir.eval.records import MinScoreCalibration, check_persistable
-from ir.eval.retrieval import DFLT_MODE, as_corpus, embedder_id_of, name_of, retrieve_cases
+from ir.eval.retrieval import DFLT_MODE, retrieve_cases
 from ir.eval.signals import fusion_of
+from ir.index.opening import as_corpus
+from ir.index.progress import Listener
 from ir.options import choice
+from ir.protocols import CorpusOrName
 from ir.select.gate import rerank_name
+from ir.select.probes import percentile_floor, probe_queries, share_below_curve
 from ir.select.signals import default_signal, signals_for
 
-__all__ = ["DFLT_PERCENTILE", "calibrate_from_probes", "probe_queries", "read_probes"]
+__all__ = ["DFLT_PERCENTILE", "calibrate_from_probes", "read_probes"]
 
 #: Between losing answers (higher) and letting strangers in (lower); 75 was the best compromise on four collections.
 DFLT_PERCENTILE = 75.0
 _FEWEST = 20
 
 
-@cache
-def probe_queries() -> tuple[str, ...]:
-    """The probes that ship with the package.
-
-    >>> len(probe_queries()) >= 250
-    True
-    """
-    text = files("ir.eval").joinpath("probes.txt").read_text(encoding="utf-8")
-    return tuple(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
-
-
 def read_probes(path: str | Path) -> tuple[str, ...]:
-    """Probes of one's own: a query on each line; lines that begin with ``#`` are comments."""
+    """Your own probes: a query on each line; lines that begin with ``#`` are comments."""
     return tuple(line.strip() for _, line in read_lines(path) if not line.startswith("#"))
 
 
 def calibrate_from_probes(
-    corpus: Any,
+    corpus: CorpusOrName,
     *,
     mode: str = DFLT_MODE,
     percentile: float = DFLT_PERCENTILE,
@@ -62,6 +45,7 @@ def calibrate_from_probes(
     k: int = 10,
     surfaces: Iterable[str] | None = None,
     signal: str | None = None,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> MinScoreCalibration:
     """The floor at a percentile of what the probes score on ``corpus``: by default the best raw score of the mode's
@@ -81,16 +65,15 @@ def calibrate_from_probes(
         check_persistable(search_kw)
     opened = as_corpus(corpus)
     cases = [DiscoveryCase(query) for query in queries]
-    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
+    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, progress=progress, **search_kw)
     _, scores, _ = split_signals(retrieved, mode, read)
-    finite = scores[np.isfinite(scores)]
     common: dict[str, Any] = {
-        "corpus_name": name_of(opened),
+        "corpus_name": opened.name,
         "mode": mode,
         "k": k,
         "n_abstention": len(queries),
         "abstention_scores": summary(scores),
-        "embedder_id": embedder_id_of(opened),
+        "embedder_id": opened.embedder_id,
         "rerank": rerank_name(search_kw.get("rerank")),
         "signal": read,
         "fusion": fusion_of(mode, search_kw),
@@ -98,29 +81,15 @@ def calibrate_from_probes(
         "percentile": float(percentile),
         "degraded": any(item.hits.meta.get("degraded") for item in retrieved),
     }
-    if not len(finite):
+    if not np.isfinite(scores).any():
         return MinScoreCalibration(min_score=None, reason="no_hits", **common)
-    floor = _percentile(scores, finite, percentile)
+    floor = percentile_floor(scores, percentile)
     accepted = float((scores >= floor).mean())
     calibration = MinScoreCalibration(
         min_score=floor,
         specificity=1 - accepted,
         error_rate=accepted,
-        curve=share_below_curve(_counted(scores, finite).tolist()),
+        curve=share_below_curve(scores),
         **common,
     )
     return calibration.save(opened) if persist else calibration
-
-
-def _counted(scores: Floats, finite: Floats) -> Floats:
-    """All scores; a probe that found nothing counts as no match at all, or as the lowest if that is lower."""
-    return np.where(np.isfinite(scores), scores, min(0.0, float(finite.min())))
-
-
-def _percentile(scores: Floats, finite: Floats, percentile: float) -> float:
-    floor = float(np.percentile(_counted(scores, finite), percentile))
-    if float((scores >= floor).sum()) <= len(scores) * (1 - percentile / 100) + 1:
-        return floor
-    # Many probes score just the same: a floor on that score would let all of them in, so it goes above it.
-    above = finite[finite > floor]
-    return (floor + float(above.min())) / 2 if len(above) else float(np.nextafter(floor, np.inf))

@@ -8,16 +8,17 @@ from typing import Any
 
 from ir.base import json_clean
 from ir.errors import InvalidInput
-from ir.eval.retrieval import as_corpus
 from ir.eval.signals import fusion_of
 from ir.eval.tables import number
+from ir.index.opening import as_corpus
+from ir.protocols import CorpusOrName
 from ir.select.gate import calibration_key, rerank_name
 from ir.select.signals import default_signal, describe
 
-__all__ = ["CLEAR", "MinScoreCalibration", "check_persistable", "load_calibration"]
+__all__ = ["CLEAR", "MinScoreCalibration", "check_persistable", "forget_calibration", "load_calibration"]
 
-#: How unlikely by luck alone what a floor is worth on other cases must be. Stricter than is usual: a floor that is luck
-#: refuses what the corpus can answer.
+#: A floor counts if luck alone would do as well on other cases with less than this probability. Stricter than usual,
+#: because a floor that owes itself to luck refuses what the corpus can answer.
 CLEAR = 0.01
 
 
@@ -78,7 +79,7 @@ class MinScoreCalibration:
     made_by: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.signal:  # a record of before there was a choice
+        if not self.signal:  # a record from before there was a choice
             object.__setattr__(self, "signal", default_signal(self.mode))
 
     @property
@@ -107,7 +108,7 @@ class MinScoreCalibration:
                 given[name] = tuple(given[name])
         return cls(**{"corpus_name": "", "mode": "hybrid", "k": 10, "min_score": None, **given})
 
-    def save(self, corpus: Any) -> MinScoreCalibration:
+    def save(self, corpus: CorpusOrName) -> MinScoreCalibration:
         """Keep it with the corpus, where ``min_score="auto"`` looks for it."""
         if self.min_score is None:
             raise InvalidInput(
@@ -142,7 +143,7 @@ def _interval(bounds: tuple[float, float] | None) -> str:
 
 def check_persistable(search_kw: Mapping[str, Any]) -> None:
     """Refuse to keep a floor under a key that would not tell this search from a plain one."""
-    for name in ("surface_weights", "graph_boost", "filter"):
+    for name in ("surface_weights", "graph_boost", "dep_boost", "boosts", "exit_when", "expansion", "space", "filter"):
         if search_kw.get(name):
             raise InvalidInput(
                 f"A floor calibrated with {name} cannot be saved: it would replace the one for searches without it.",
@@ -157,7 +158,7 @@ def check_persistable(search_kw: Mapping[str, Any]) -> None:
 
 
 def load_calibration(
-    corpus: Any, mode: str, *, fusion: str | None = None, rerank: Any = None
+    corpus: CorpusOrName, mode: str, *, fusion: str | None = None, rerank: Any = None
 ) -> MinScoreCalibration | None:
     """The calibration kept for this way of searching; ``None`` if there is none.
 
@@ -167,3 +168,18 @@ def load_calibration(
     key = calibration_key(mode, fusion=chosen, rerank=rerank_name(rerank))
     record = as_corpus(corpus).store.get_calibration(key)
     return MinScoreCalibration.from_dict(record) if record else None
+
+
+def forget_calibration(corpus: CorpusOrName, mode: str, *, fusion: str | None = None, rerank: Any = None) -> bool:
+    """Drop the calibration kept for this way of searching; whether there was one.
+
+    The floor that builds make holds again from then on.
+    """
+    chosen = fusion_of(mode, {} if fusion is None else {"fusion": fusion})
+    key = calibration_key(mode, fusion=chosen, rerank=rerank_name(rerank))
+    store = as_corpus(corpus).store
+    with store.transaction():
+        if store.get_calibration(key) is None:
+            return False
+        store.delete_calibration(key)
+    return True

@@ -12,6 +12,7 @@ from ir.eval.cases import DiscoveryCase, case_id, to_qrels
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS, mean, measure_names, per_query_values
 from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
 from ir.eval.tables import plain_table
+from ir.protocols import CorpusOrName
 
 __all__ = ["RetrievalReport", "report_of", "retrieval_report"]
 
@@ -86,7 +87,7 @@ def report_of(
 
 
 def retrieval_report(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     k_values: Sequence[int] = DFLT_K_VALUES,

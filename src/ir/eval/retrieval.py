@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ir.eval.cases import DiscoveryCase
+from ir.index.opening import as_corpus
+from ir.index.progress import Listener, Ticker
+from ir.protocols import Corpus, CorpusOrName
 
 if TYPE_CHECKING:
     from ir.base import Hits
@@ -14,11 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DFLT_MODE",
     "Retrieved",
-    "as_corpus",
     "as_doc_retriever",
     "corpus_artifact_ids",
-    "embedder_id_of",
-    "name_of",
     "retrieve_cases",
     "validate_cases",
 ]
@@ -38,26 +38,8 @@ class Retrieved:
         return [hit.artifact_id for hit in self.hits]
 
 
-def as_corpus(corpus: Any) -> Any:
-    """The corpus itself; a name is opened."""
-    if isinstance(corpus, str):
-        from ir.index import open_corpus
-
-        return open_corpus(corpus)
-    return corpus
-
-
-def name_of(corpus: Any) -> str:
-    return str(getattr(corpus, "name", None) or "corpus")
-
-
-def embedder_id_of(corpus: Any) -> str | None:
-    value = getattr(corpus, "embedder_id", None)
-    return None if value is None else str(value)
-
-
 def as_doc_retriever(
-    corpus: Any, *, mode: str = DFLT_MODE, surfaces: Iterable[str] | None = None, **search_kw: Any
+    corpus: CorpusOrName, *, mode: str = DFLT_MODE, surfaces: Iterable[str] | None = None, **search_kw: Any
 ) -> Callable[..., list[str]]:
     """``retriever(query, *, limit=10)``: the ids of the best artifacts, best first, each once."""
     opened = as_corpus(corpus)
@@ -70,7 +52,7 @@ def as_doc_retriever(
 
 
 def _searcher(
-    corpus: Any, *, mode: str, surfaces: Iterable[str] | None = None, **search_kw: Any
+    corpus: Corpus, *, mode: str, surfaces: Iterable[str] | None = None, **search_kw: Any
 ) -> Callable[[str, int], Hits]:
     from ir.retrieve import search
 
@@ -87,20 +69,27 @@ def _searcher(
 
 
 def retrieve_cases(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     mode: str,
     k: int,
     surfaces: Iterable[str] | None = None,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> list[Retrieved]:
     """Search once for each case. Everything that is computed afterwards reads these hits."""
     search_once = _searcher(as_corpus(corpus), mode=mode, surfaces=surfaces, **search_kw)
-    return [Retrieved(case, search_once(case.query, k)) for case in cases]
+    ticker = Ticker(progress, "search", len(cases), unit="queries")
+    found = []
+    for case in cases:
+        found.append(Retrieved(case, search_once(case.query, k)))
+        ticker.tick()
+    ticker.end()
+    return found
 
 
-def corpus_artifact_ids(corpus: Any) -> set[str]:
+def corpus_artifact_ids(corpus: CorpusOrName) -> set[str]:
     """The ids of all artifacts that are indexed."""
     store = as_corpus(corpus).store
     return {str(entry["artifact_id"]) for _, entry in store.ledger_items() if _has_records(entry)}
@@ -110,7 +99,7 @@ def _has_records(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("record_ids"))
 
 
-def validate_cases(corpus: Any, cases: Sequence[DiscoveryCase]) -> dict[int, list[str]]:
+def validate_cases(corpus: CorpusOrName, cases: Sequence[DiscoveryCase]) -> dict[int, list[str]]:
     """For each case (by position) whose gold is not all in the corpus: the ids that are missing.
 
     Run it before believing a report: a corpus lives on, a case file does not.

@@ -15,6 +15,8 @@ from ir.errors import InvalidInput
 from ir.eval.cases import DiscoveryCase
 from ir.eval.files import read_lines, write_lines
 from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
+from ir.index.progress import Listener
+from ir.protocols import CorpusOrName
 
 __all__ = ["Qrels", "Run", "load_qrels", "load_run", "make_run", "ranking_of", "save_qrels", "save_run"]
 
@@ -41,17 +43,18 @@ def ranking_of(scores: Mapping[str, float]) -> list[str]:
 
 
 def make_run(
-    corpus: Any,
+    corpus: CorpusOrName,
     queries: Mapping[str, str],
     *,
     k: int = 100,
     mode: str = DFLT_MODE,
     surfaces: Iterable[str] | None = None,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> dict[str, dict[str, float]]:
     """Search for each query and keep the scores of the best ``k`` artifacts."""
     cases = [DiscoveryCase(text) for text in queries.values()]
-    found = retrieve_cases(corpus, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
+    found = retrieve_cases(corpus, cases, mode=mode, k=k, surfaces=surfaces, progress=progress, **search_kw)
     return {qid: _strictly_falling(item) for qid, item in zip(queries, found, strict=True)}
 
 
@@ -149,10 +152,10 @@ def _judgement(line: str, place: str) -> tuple[str, str, str]:
             f"found {len(parts)}."
         )
     if parts[1].lower() not in _ITERATIONS:
-        # Else the third of "query document grade and something" would be taken for the document.
+        # Otherwise the third of "query document grade and something" would be taken for the document.
         raise InvalidInput(
             f"{place}: the second of 4 columns must be 0 or Q0, as TREC has it, not {parts[1]!r}.",
-            remedy="Remove the column that is too many, or begin with the header query-id, corpus-id, score.",
+            remedy="Remove the extra column, or begin with the header query-id, corpus-id, score.",
         )
     return parts[0], parts[2], parts[3]
 

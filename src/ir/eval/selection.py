@@ -8,9 +8,12 @@ from typing import Any
 
 from ir.eval.cases import DiscoveryCase
 from ir.eval.measures import mean
-from ir.eval.retrieval import DFLT_MODE, Retrieved, as_corpus, retrieve_cases
+from ir.eval.retrieval import DFLT_MODE, Retrieved, retrieve_cases
 from ir.eval.signals import gate_for
 from ir.eval.tables import number
+from ir.index.opening import as_corpus
+from ir.index.progress import Listener
+from ir.protocols import CorpusOrName
 from ir.select.gate import Gate
 from ir.select.selectors import DFLT_GAP_RATIO, DFLT_MAX_K, DFLT_REL_THRESHOLD
 
@@ -109,7 +112,7 @@ def score_selection(
     refused = 0
     for item in retrieved:
         kept: set[str] = set()
-        if gate is None or _passes(gate, item):
+        if gate is None or not gate.refuses(item.hits):
             kept = set(select(item.hits, strategy=strategy, **select_kw).selected_ids)
         shown = set(item.case.gold) & set(item.ranking)
         if item.case.gold_is_none:
@@ -134,13 +137,8 @@ def score_selection(
     )
 
 
-def _passes(gate: Gate, item: Retrieved) -> bool:
-    score = gate.score(item.hits)
-    return score is not None and gate.floor is not None and score >= gate.floor
-
-
 def evaluate_selection(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     strategy: str | Callable[..., Any] = "conservative",
@@ -151,6 +149,7 @@ def evaluate_selection(
     rel: float = DFLT_REL_THRESHOLD,
     gap_ratio: float = DFLT_GAP_RATIO,
     min_score: float | str | None = None,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> SelectionReport:
     """Retrieve k candidates for each case, let the selector commit, and score what it kept.
@@ -160,7 +159,7 @@ def evaluate_selection(
     """
     opened = as_corpus(corpus)
     gate = gate_for(opened, mode, min_score, search_kw) if isinstance(min_score, str) else None
-    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
+    retrieved = retrieve_cases(opened, cases, mode=mode, k=k, surfaces=surfaces, progress=progress, **search_kw)
     setting: dict[str, Any] = {"max_k": max_k, "rel": rel, "gap_ratio": gap_ratio}
     setting["min_score"] = None if gate else min_score
     return score_selection(retrieved, strategy=strategy, mode=mode, k=k, gate=gate, **setting)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ir.errors import InvalidInput
 from ir.eval.floors import Floats, Objective, decided_by_others
 from ir.options import DFLT_FUSION
+from ir.protocols import Corpus
 from ir.select.gate import Gate, find_gate, gate_score, rerank_name
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "choose_signal", "fusion_of", "gate_for", "gate_signal"]
 
-#: Fewer cases of a kind than this do not choose; the default signal stays.
+#: With fewer cases of a kind than this nothing is chosen, and the default signal stays.
 FEWEST_TO_CHOOSE = 10
 #: How much better than the default a signal must be, in standard errors of the difference.
 MARGIN = 0.5
@@ -37,11 +38,12 @@ def fusion_of(mode: str, search_kw: Mapping[str, Any]) -> str | None:
     return str(search_kw.get("fusion", DFLT_FUSION)) if mode == "hybrid" else None
 
 
-def gate_for(corpus: Any, mode: str, min_score: str, search_kw: Mapping[str, Any]) -> Gate:
+def gate_for(corpus: Corpus, mode: str, min_score: str, search_kw: Mapping[str, Any]) -> Gate:
     """The gate that ``min_score="auto"`` means; an error where discovery would only warn and go on without."""
     if min_score != "auto":
         raise InvalidInput(f"min_score must be a number, 'auto' or None, not {min_score!r}.")
-    gate = find_gate(corpus, mode, fusion=search_kw.get("fusion"), rerank=rerank_name(search_kw.get("rerank")))
+    rerank, space = rerank_name(search_kw.get("rerank")), search_kw.get("space")
+    gate = find_gate(corpus, mode, fusion=search_kw.get("fusion"), rerank=rerank, space=space)
     if gate.floor is None:
         raise InvalidInput(gate.note or "No calibration is kept with this corpus.")
     return gate

@@ -12,7 +12,9 @@ from ir.eval.cases import DiscoveryCase
 from ir.eval.retrieval import DFLT_MODE, retrieve_cases
 from ir.eval.selection import SELECTION_METRICS, SelectionReport, score_selection
 from ir.eval.tables import plain_table
+from ir.index.progress import Listener
 from ir.options import choice
+from ir.protocols import CorpusOrName
 from ir.select.selectors import DFLT_GAP_RATIO
 
 __all__ = [
@@ -130,7 +132,7 @@ class SelectionSweep:
 
 
 def sweep_selector(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     strategy: str | Callable[..., Any] = "conservative",
@@ -142,6 +144,7 @@ def sweep_selector(
     min_score_grid: Sequence[float | None] = DFLT_SWEEP_MIN_SCORE,
     gap_ratio: float = DFLT_GAP_RATIO,
     objective: str = DFLT_SWEEP_OBJECTIVE,
+    progress: Listener | None = None,
     **search_kw: Any,
 ) -> SelectionSweep:
     """Score every combination of the grids. Each query is searched once, for all of them."""
@@ -149,7 +152,7 @@ def sweep_selector(
     for name, grid in (("max_k_grid", max_k_grid), ("rel_grid", rel_grid), ("min_score_grid", min_score_grid)):
         if not list(grid):
             raise InvalidInput(f"{name} is empty; give it at least one value.")
-    retrieved = retrieve_cases(corpus, cases, mode=mode, k=k, surfaces=surfaces, **search_kw)
+    retrieved = retrieve_cases(corpus, cases, mode=mode, k=k, surfaces=surfaces, progress=progress, **search_kw)
     points = []
     for max_k, rel, floor in product(max_k_grid, rel_grid, min_score_grid):
         setting: dict[str, Any] = {"max_k": max_k, "rel": rel, "min_score": floor, "gap_ratio": gap_ratio}

@@ -9,10 +9,20 @@ if TYPE_CHECKING:
     from ir.index.builder import build
     from ir.index.corpus import Corpus
     from ir.index.embedder import LazyEmbedder
-    from ir.index.opening import build_corpus, is_built, not_built, open_corpus, open_store, store_for
+    from ir.index.opening import (
+        as_corpus,
+        as_store,
+        is_built,
+        not_built,
+        on_disk,
+        open_corpus,
+        open_store,
+        store_for,
+    )
     from ir.index.plan import BuildPlan, plan_build
-    from ir.index.progress import Progress
+    from ir.index.progress import Estimate, Progress
     from ir.index.refresh import RefreshOutcome, refresh_if_cheap
+    from ir.index.registered import build_corpus
     from ir.index.report import BuildReport, Problem
     from ir.index.watching import watch
 
@@ -20,14 +30,18 @@ __all__ = [
     "BuildPlan",
     "BuildReport",
     "Corpus",
+    "Estimate",
     "LazyEmbedder",
     "Problem",
     "Progress",
     "RefreshOutcome",
+    "as_corpus",
+    "as_store",
     "build",
     "build_corpus",
     "is_built",
     "not_built",
+    "on_disk",
     "open_corpus",
     "open_store",
     "plan_build",
@@ -40,14 +54,18 @@ _HOMES = {
     "BuildPlan": "plan",
     "BuildReport": "report",
     "Corpus": "corpus",
+    "Estimate": "progress",
     "LazyEmbedder": "embedder",
     "Problem": "report",
     "Progress": "progress",
     "RefreshOutcome": "refresh",
+    "as_corpus": "opening",
+    "as_store": "opening",
     "build": "builder",
-    "build_corpus": "opening",
+    "build_corpus": "registered",
     "is_built": "opening",
     "not_built": "opening",
+    "on_disk": "opening",
     "open_corpus": "opening",
     "open_store": "opening",
     "plan_build": "plan",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ir.errors import EmbedderError, EmbedderMismatch, IrError
+from ir.errors import EmbedderError, EmbedderMismatch, EmbedderUnavailable, IrError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ def spec_text(spec: Any) -> str:
         return spec.spec
     if not isinstance(spec, str):
         return CUSTOM
-    from ir.models.places import lasting_name
+    from ir.models.folders import lasting_name
 
     return lasting_name(spec)  # the corpus may be searched from anywhere
 
@@ -55,8 +55,12 @@ class LazyEmbedder:
     the index holds.
     """
 
-    def __init__(self, config: Mapping[str, Any], make: Callable[[], tuple[Embedder, str]]) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], make: Callable[[], tuple[Embedder, str]], *, given: bool = False
+    ) -> None:
         self._config = dict(config)
+        #: Whether a caller gave it, rather than that the corpus remembers it.
+        self.given = given
         self._make = make
         self._embedder: Embedder | None = None
         self.id = str(self._config.get("embedder_id", ""))
@@ -80,7 +84,10 @@ class LazyEmbedder:
     def load(self) -> Embedder:
         """The model itself."""
         if self._embedder is None:
-            embedder, embedder_id = self._make()
+            try:
+                embedder, embedder_id = self._make()
+            except EmbedderUnavailable as error:
+                raise _unavailable(self._config, error) from error
             if embedder_id != self.id:
                 raise self._mismatch(f"the embedder {self.id!r}", repr(embedder_id))
             found = getattr(embedder, "fingerprint", None)
@@ -95,10 +102,11 @@ class LazyEmbedder:
         return getattr(self.load(), name)
 
     def _mismatch(self, built: str, found: str) -> EmbedderMismatch:
+        """The model has changed behind its name: a build notices that, and embeds everything again."""
         name = self._config.get("name", "NAME")
         return EmbedderMismatch(
             f"The corpus {name!r} was built with {built}, but this embedder has {found}.",
-            remedy=f"Rebuild it with: ir build {name}; or search its words alone with mode='lexical'.",
+            remedy=f"{_build_again(self._config)}; or search its words alone with mode='lexical'.",
         )
 
 
@@ -106,14 +114,55 @@ def embedder_for(config: Mapping[str, Any], given: Any) -> LazyEmbedder:
     """The embedder of the corpus with this ``config``; ``given`` by the caller, else the one it remembers."""
     lazy = LazyEmbedder(config, lambda: resolve(given))
     if given is not None:
-        embedder, embedder_id = resolve(given)
-        lazy = LazyEmbedder(config, lambda: (embedder, embedder_id))
+        try:
+            embedder, embedder_id = resolve(given)
+        except EmbedderUnavailable as error:
+            raise _other(config, repr(given), given) if spec_text(given) != lazy.spec else error from error
         if embedder_id != lazy.id:
-            raise lazy._mismatch(f"the embedder {lazy.id!r}", repr(embedder_id))
-        return lazy
+            raise _other(config, repr(embedder_id), given)
+        return LazyEmbedder(config, lambda: (embedder, embedder_id), given=True)
     if lazy.spec == CUSTOM:
         return LazyEmbedder(config, _needs_callable(config))
     return LazyEmbedder(config, lambda: resolve(lazy.spec))
+
+
+def _other(config: Mapping[str, Any], asked: str, given: Any) -> EmbedderMismatch:
+    """A corpus can be searched with its own embedder only; a plain build would keep that one."""
+    name = config.get("name", "NAME")
+    return EmbedderMismatch(
+        f"The corpus {name!r} was built with the embedder {config.get('embedder_id')!r}, not with {asked}.",
+        remedy="Leave the embedder out to search with the one that it has, or its words alone with mode='lexical'. "
+        f"{_build_again(config, spec_text(given))} moves it to the other one.",
+    )
+
+
+def _unavailable(config: Mapping[str, Any], error: EmbedderUnavailable) -> EmbedderUnavailable:
+    """What is left to do with a corpus whose model is gone: another embedder helps only with another index."""
+    from ir.embed import best_available
+    from ir.models.folders import how_to_get
+
+    spec = str(config.get("embedder"))
+    here = best_available()
+    told = f"{error.message} The corpus {config.get('name', 'NAME')!r} was built with it."
+    words = f"Or search its words alone with mode='lexical'. {_build_again(config, here)} moves it to what is here."
+    return EmbedderUnavailable(told, remedy=f"{how_to_get(spec)} {words}")
+
+
+def _build_again(config: Mapping[str, Any], embedder: str | None = None) -> str:
+    """The command that embeds a corpus again; one that was built from Python has to be built there."""
+    import shlex
+
+    from ir.registry import PRESETS, get
+
+    name = str(config.get("name", "NAME"))
+    if name not in PRESETS and get(name) is None:
+        if embedder is None:
+            return "Build it again from Python"
+        return f"ir.build(…, embedder={embedder!r})" if embedder != CUSTOM else "Building it again"
+    if embedder == CUSTOM:
+        return "Building it again from Python"
+    chosen = "" if embedder is None else f" --embedder {shlex.quote(embedder)}"
+    return f"{'Rebuild it with: ' if embedder is None else ''}ir build {shlex.quote(name)}{chosen}"
 
 
 def _short(fingerprint: str) -> str:

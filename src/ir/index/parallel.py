@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import secrets
+import shutil
 import socket
+import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,14 +20,15 @@ import numpy as np
 
 from ir.base import IndexPlan
 from ir.errors import CorpusError, EmbedderMismatch, InvalidInput, IrError, MissingExtra
-from ir.index.builder import _Job, version_of
+from ir.index.builder import _Job
 from ir.index.corpus import Corpus
+from ir.index.decompose import metadata_of
 from ir.index.embedder import CUSTOM
 from ir.index.progress import Listener
 from ir.index.recipe import Recipe, recipe_for
 from ir.index.scan import Item, Scan
 from ir.options import count
-from ir.protocols import EdgeExtractor, Store
+from ir.protocols import EdgeExtractor, Source, Store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +55,7 @@ Work = tuple[str, Any, Mapping[str, Any] | None]
 
 
 def build_on_ray(
-    source: Any,
+    source: Source,
     *,
     address: str = LOCAL,
     store: Store | None = None,
@@ -60,6 +65,7 @@ def build_on_ray(
     edge_extractor: EdgeExtractor | None = None,
     progress: Listener | None = None,
     language: str | None = None,
+    floor: bool = True,
 ) -> Corpus:
     """What :func:`ir.build` does, with the strategy and the embedder at work on the Ray cluster at ``address``.
 
@@ -75,14 +81,13 @@ def build_on_ray(
     began = time.perf_counter()
     with ray_session(address) as cluster, store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)
-        job = _ClusterJob(source, store, cluster.spread(recipe), batch_size, edge_extractor, progress)
+        job = _ClusterJob(source, store, cluster.spread(recipe), batch_size, edge_extractor, progress, floor=floor)
         job.cluster = cluster
         job.run(full=full)
-    report = job.report
-    report.records = len(store)
-    report.version = version_of(store)
-    report.seconds = time.perf_counter() - began
-    return Corpus(source.name, store, recipe.embedder, recipe.target.embedder_id, report)
+        job.tell_writing()
+        # What is left to do is done here, and the corpus is to outlive the cluster.
+        job.recipe = recipe
+    return job.finished(began)
 
 
 @contextmanager
@@ -94,18 +99,44 @@ def ray_session(address: str) -> Iterator[Cluster]:
         raise MissingExtra("ray", "ray", "Building on a cluster") from error
     if not address.strip():
         raise InvalidInput("The address of the Ray cluster is empty.", remedy=f"Give host:port, or {LOCAL!r}.")
-    ours = not ray.is_initialized()
-    if ours:
-        where: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {"address": address}
-        _knock(address)
-        _join(ray, address, where)
+    if ray.is_initialized():
+        entered: AbstractContextManager[None] = nullcontext()
+    else:
+        entered = _own_cluster(ray) if address == LOCAL else _joined(ray, address)
+    with entered:
+        try:
+            yield Cluster(ray, address)
+        except ray.exceptions.RayError as error:
+            raise _lost(error, address) from error
+
+
+@contextmanager
+def _joined(ray: Any, address: str) -> Iterator[None]:
+    _knock(address)
     try:
-        yield Cluster(ray, address)
-    except ray.exceptions.RayError as error:
-        raise _lost(error, address) from error
+        _join(ray, address, {"address": address})
+        yield
     finally:
-        if ours:
-            ray.shutdown()
+        ray.shutdown()
+
+
+@contextmanager
+def _own_cluster(ray: Any) -> Iterator[None]:
+    """A cluster of this machine for the time of the block, whose files go with it.
+
+    Otherwise it reports to its makers, keeps its logs, and leaves a token in the home.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if not any(name.startswith("RAY_AUTH_") for name in os.environ):
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # stays: Ray reads it once in the life of a process
+    folder = tempfile.mkdtemp(prefix="ir-ray-")
+    where = {"include_dashboard": False, "_temp_dir": folder, "_node_ip_address": "127.0.0.1"}
+    try:
+        _join(ray, LOCAL, where)
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _join(ray: Any, address: str, where: dict[str, Any]) -> None:
@@ -184,6 +215,8 @@ class ClusterEmbedder:
     def __init__(self, cluster: Cluster, embedder: Any, spec: str) -> None:
         self.embedder = embedder
         self.id = str(embedder.id)
+        #: With fewer texts at once some of the cluster would be idle.
+        self.fewest_texts = _TEXTS * _AHEAD * cluster.width
         self._cluster = cluster
         # A name is made into a model by each worker for itself; only what has no name travels.
         self._model = cluster.ray.put(embedder if spec == CUSTOM else spec)
@@ -269,9 +302,8 @@ class _ClusterJob(_Job):
             yield items, work
 
     def _work_of(self, item: Item) -> list[Work]:
-        describe = getattr(self.source, "metadata_of", None)
         try:
-            return [(item.id, item.raw, describe(item.id, item.raw) if describe is not None else None)]
+            return [(item.id, item.raw, metadata_of(self.source, item))]
         except Exception:
             return []  # the build asks again, here, and reports why
 

@@ -9,7 +9,7 @@ from ir.index.progress import Listener
 from ir.index.recipe import recipe_for
 from ir.index.report import Problem
 from ir.index.scan import Scan, read_ledger
-from ir.protocols import Store
+from ir.protocols import Source, Store
 
 __all__ = ["BuildPlan", "plan_build"]
 
@@ -24,17 +24,18 @@ class BuildPlan:
     unchanged: list[str] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     failed: list[Problem] = field(default_factory=list)
+    remarks: list[Problem] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan in JSON's types only."""
         out = dict(vars(self))
-        for name in ("skipped", "failed"):
+        for name in ("skipped", "failed", "remarks"):
             out[name] = [problem._asdict() for problem in out[name]]
         return out
 
 
 def plan_build(
-    source: Any,
+    source: Source,
     *,
     store: Store | None,
     embedder: Any = None,
@@ -55,5 +56,5 @@ def plan_build(
             (plan.added if item.was is None else plan.changed).append(item.id)
     plan.unchanged = scan.unchanged
     plan.removed = scan.left if full else []
-    plan.skipped, plan.failed = scan.skipped, scan.failed
+    plan.skipped, plan.failed, plan.remarks = scan.skipped, scan.failed, scan.remarks
     return plan

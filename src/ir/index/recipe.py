@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from ir.errors import EmbedderError, InvalidInput
-from ir.index.embedder import is_of, resolve, spec_text
+from ir.index.embedder import CUSTOM, is_of, resolve, spec_text
 from ir.index.scan import Target
-from ir.protocols import Embedder, IndexingStrategy, Store
+from ir.protocols import Embedder, IndexingStrategy, Source, Store, WithBodyFile, WithKind, WithLanguage
 
 __all__ = ["Recipe", "recipe_for"]
 
@@ -30,7 +30,7 @@ class Recipe:
     target: Target
     config: Mapping[str, Any]
 
-    def settings(self, source: Any, dim: int | None) -> dict[str, Any]:
+    def settings(self, source: Source, dim: int | None) -> dict[str, Any]:
         """The settings of the corpus after the build."""
         settings = {
             **self.config,
@@ -47,9 +47,11 @@ class Recipe:
         alpha = _blend_alpha(self.embedder)
         if alpha is not None:
             settings["alpha"] = alpha
-        kind = getattr(source, "kind", None)
-        if isinstance(kind, str):
-            settings["source_kind"] = kind
+        settings.pop("bodies", None)
+        if isinstance(source.scope, WithBodyFile) and source.scope.bodies is not None:
+            settings["bodies"] = dict(source.scope.bodies)
+        if isinstance(source, WithKind) and source.kind is not None:
+            settings["source_kind"] = source.kind
         return settings
 
     def _fingerprint(self) -> str | None:
@@ -62,29 +64,45 @@ class Recipe:
         return None if found is None else str(found)
 
 
-def recipe_for(source: Any, store: Store, *, embedder: Any, language: str | None) -> Recipe:
+def recipe_for(source: Source, store: Store, *, embedder: Any, language: str | None) -> Recipe:
     """The recipe for a build of ``source`` into ``store``; no text is embedded for it, except to know a stranger."""
     from ir.strategy import strategy_id
 
     config = store.get_config()
-    spec = embedder if embedder is not None else source.embedder
+    spec = embedder if embedder is not None else _settled(source.embedder, config.get("embedder"))
     made, embedder_id = resolve(spec)
     strategy = _budgeted(source.indexing_strategy, made)
     held = config.get("embedder_id")
     stored = config.get("fingerprint")
     same_model = held != embedder_id or stored is None or is_of(made, stored)
-    asked = language or getattr(source, "language", None) or config.get("language") or "english"
+    told = source.language if isinstance(source, WithLanguage) else None
+    asked = language or told or config.get("language") or "english"
     return Recipe(
         strategy=strategy,
         embedder=made,
         spec=spec_text(spec),
         language=_language(asked, source, strategy, config.get("language")),
-        target=Target(embedder_id, strategy_id(strategy), same_model),
+        target=Target(embedder_id, strategy_id(strategy), same_model, held),
         config=config,
     )
 
 
-def _language(name: str, source: Any, strategy: Any, held: str | None) -> str:
+def _settled(spec: Any, held: Any) -> Any:
+    """What a source that asks for nothing special is embedded with: the network, or where it is not, what is there.
+
+    A corpus that the network built is not moved away from it; one that another model built keeps that.
+    """
+    if spec not in (None, "default"):
+        return spec
+    from ir.embed.models import DEFAULT_MODEL, best_available, canonical_name, has_own_loaders
+
+    best = best_available()
+    if best == DEFAULT_MODEL or has_own_loaders() or canonical_name(str(held)) == DEFAULT_MODEL:
+        return spec
+    return best if held in (None, CUSTOM) else held
+
+
+def _language(name: str, source: Source, strategy: IndexingStrategy, held: str | None) -> str:
     """The language to analyse texts by; to be told from them, that of a corpus once built stays."""
     from ir.analysis import AUTO, analyzer_for, detect_language
 
@@ -94,7 +112,7 @@ def _language(name: str, source: Any, strategy: Any, held: str | None) -> str:
     return name
 
 
-def _sample(source: Any, strategy: Any) -> list[str]:
+def _sample(source: Source, strategy: IndexingStrategy) -> list[str]:
     """Some texts from all over the source; what cannot be read is left out here, and reported by the build."""
     ids = list(source.scope)
     texts = []

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput, IrError, MissingExtra
 from ir.index.builder import build, prunes
+from ir.protocols import WithRoot
 
 if TYPE_CHECKING:
+    from ir.index.corpus import Corpus
     from ir.index.report import BuildReport
-    from ir.protocols import Store
+    from ir.protocols import Source, Store
 
 __all__ = ["watch"]
 
@@ -23,7 +25,7 @@ OnChange = Callable[["BuildReport | None", "Exception | None"], None]
 
 
 def watch(
-    source: Any,
+    source: Source,
     store: Store | None = None,
     *,
     on_change: OnChange | None = None,
@@ -32,13 +34,15 @@ def watch(
     poll: bool = False,
     interval_s: float = 2.0,
     debounce_ms: int = 500,
+    builder: Callable[..., Corpus] = build,
 ) -> None:
     """Build whenever the source changes, until ``stop`` is set; the first build comes at once.
 
     ``on_change(report, error)`` hears of every build that changed something and of every one that failed; a failed
     one is tried again at the next change. A folder that is deleted is such a failure, and is built from again when it
     is back. ``poll`` looks every ``interval_s`` instead of being told by the system, which also works on network
-    folders and for sources that are not folders. What the last build before was told to keep stays.
+    folders and for sources that are not folders. What the last build before was told to keep stays. ``builder`` is
+    called in place of :func:`ir.build`.
     """
     stop = stop or threading.Event()
     if store is None:
@@ -50,7 +54,7 @@ def watch(
     last_error = ""
     for _ in rounds:
         try:
-            report = build(source, store=store, embedder=embedder, full=prunes(store)).report
+            report = builder(source, store=store, embedder=embedder, full=prunes(store)).report
         except (IrError, OSError) as error:
             # Polling meets the same trouble every round: say it once.
             if str(error) != last_error or not poll:
@@ -68,8 +72,8 @@ def _polled(stop: threading.Event, interval_s: float) -> Iterator[None]:
         yield
 
 
-def _notified(source: Any, stop: threading.Event, debounce_ms: int) -> Iterator[None]:
-    root = getattr(source, "root", None) or getattr(source.scope, "root", None)
+def _notified(source: Source, stop: threading.Event, debounce_ms: int) -> Iterator[None]:
+    root = next((one.root for one in (source, source.scope) if isinstance(one, WithRoot) and one.root), None)
     if root is None or not Path(root).exists():
         raise InvalidInput(
             f"The source of {source.name!r} is not a folder that can be watched.", remedy="Use polling: ir watch --poll"

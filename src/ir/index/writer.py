@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Record, Row, embedding_text, ledger_key
-from ir.index.embedder import embed_checked
-from ir.index.progress import Listener, Ticker
+from ir.index.ahead import ToCome
+from ir.index.embedding import Embedding, More
+from ir.index.progress import Listener
 from ir.index.report import BuildReport
 from ir.protocols import Embedder, Store
 
 if TYPE_CHECKING:
     from ir.base import Vector
+    from ir.index.floor import ProbeScores
 
 __all__ = ["Writer"]
 
@@ -41,15 +43,21 @@ class Writer:
         self, store: Store, embedder: Embedder, *, batch_size: int, report: BuildReport, listener: Listener | None
     ) -> None:
         self._store = store
-        self._embedder = embedder
         self._batch_size = batch_size
         self._report = report
-        self._ticker = Ticker(listener, "embed")
+        self._embedding = Embedding(embedder, batch_size=batch_size, listener=listener)
         self._reads_all = _reader(embedder)
         self._pending: list[_Pending] = []
+        self._parts: dict[str, dict[str, Any]] = {}
         self._texts = 0
         self._characters = 0
-        self.dim: int | None = None
+        #: How much is still to come, compared with what was added; ``None`` if nobody knows.
+        self.to_come: Callable[[], ToCome | None] = lambda: ToCome(0, 0)
+        self._artifacts = 0
+        #: The space that vectors are written to, the default one unless the embedder is another than it was.
+        self.space: str | None = None
+        #: Sees every vector that is written, if there is one.
+        self.probes: ProbeScores | None = None
 
     def add(self, entry: dict[str, Any], rows: Sequence[Row], *, new: bool, reuse: bool) -> None:
         """Put an artifact in the store, in place of what it holds of it.
@@ -59,18 +67,42 @@ class Writer:
         held = None if new else self._store.get_ledger_entry(ledger_key(entry["artifact_id"]))
         old_ids = list(held["record_ids"]) if held else []
         entry["record_ids"] = [row.id for row in rows]
+        self._part(entry, rows, held)
         texts = [embedding_text(row.text, row.metadata) for row in rows]
         self._pending.append(_Pending(entry, rows, texts, old_ids, self._held_vectors(old_ids) if reuse else {}))
         self._report.cut += sum(not self._reads_all(text) for text in texts)
+        self._artifacts += 1
         self._texts += len(texts)
         self._characters += sum(map(len, texts))
         if self._texts >= _BATCHES * self._batch_size or self._characters >= _CHARACTERS:
             self.flush()
 
+    def _part(self, entry: dict[str, Any], rows: Sequence[Row], held: Mapping[str, Any] | None) -> None:
+        """Let the ledger know the artifacts that are part of an item, and forget those that no longer are."""
+        item_id = entry["artifact_id"]
+        parts: dict[str, list[str]] = {}
+        for row in rows:
+            if row.artifact_id != item_id:
+                parts.setdefault(row.artifact_id, []).append(row.id)
+        for gone in set(held.get("parts", ()) if held else ()) - parts.keys():
+            self._store.delete_ledger_entry(ledger_key(gone))
+        if parts:
+            entry["parts"] = sorted(parts)
+            self._parts.update(
+                {
+                    ledger_key(part): {"artifact_id": part, "item": item_id, "record_ids": record_ids}
+                    for part, record_ids in parts.items()
+                }
+            )
+
+    @property
+    def dim(self) -> int | None:
+        """How many numbers a vector has, if any was made."""
+        return self._embedding.dim
+
     def end(self) -> None:
         self.flush()
-        if self._report.embedded:
-            self._ticker.end()
+        self._embedding.end()
 
     def flush(self) -> None:
         """Embed and write what was collected."""
@@ -84,12 +116,13 @@ class Writer:
             for row, text in zip(pending.rows, pending.texts, strict=True):
                 vector = pending.vectors.get(text)
                 records.append(_record(row, fresh[text] if vector is None else vector))
+        if self.probes is not None:
+            self.probes.see([record.vector for record in records])
         self._store.delete_records(stale)
-        self._store.put_records(records)
-        self._store.set_ledger_entries(
-            {ledger_key(pending.entry["artifact_id"]): pending.entry for pending in self._pending}
-        )
-        self._pending, self._texts, self._characters = [], 0, 0
+        self._store.put_records(records, space=self.space)
+        entries = {ledger_key(pending.entry["artifact_id"]): pending.entry for pending in self._pending}
+        self._store.set_ledger_entries({**self._parts, **entries})
+        self._pending, self._parts, self._texts, self._characters = [], {}, 0, 0
 
     def _embed_missing(self) -> dict[str, Vector]:
         missing: dict[str, None] = {}
@@ -102,14 +135,20 @@ class Writer:
         # Texts of like length side by side: a model pads each batch to its longest.
         texts = sorted(missing, key=len)
         fresh: dict[str, Vector] = {}
-        for start in range(0, len(texts), self._batch_size):
-            batch = texts[start : start + self._batch_size]
-            vectors = embed_checked(self._embedder, batch, self.dim)
-            self.dim = vectors.shape[1]
+        for batch, vectors in self._embedding(texts, self._more(texts)):
             fresh.update(zip(batch, vectors, strict=True))
             self._report.embedded += len(batch)
-            self._ticker.tick(len(batch))
         return fresh
+
+    def _more(self, texts: Sequence[str]) -> More | None:
+        """How many texts will follow these, and how long they are."""
+        to_come = self.to_come()
+        if to_come is None:
+            return None
+        passed = self._embedding.texts + len(texts)
+        # Where artifacts are cut, larger ones make more texts; else they make longer ones.
+        each = to_come.size if passed > 2 * self._artifacts else to_come.items
+        return More(passed * each, (self._embedding.characters + sum(map(len, texts))) * to_come.size)
 
     def _held_vectors(self, record_ids: Sequence[str]) -> dict[str, Vector]:
         vectors = {}

@@ -154,19 +154,19 @@ class _Builder:
 
     def _attention(self, prefix: str, rows: str) -> str:
         query, key, value = parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
-        # Queries and keys bear one rounding of their rows; values, of which the outcome is made, have their own.
+        # Queries and keys can share one rounding of their rows; values, which make up the result, get their own.
         products = [*self._linears(rows, [query, key]), self._linear(rows, value)]
         deep = [self.made.node("Reshape", [product, "shape"], f"{product}.deep") for product in products]
         biases = np.concatenate([as_float32(self.tensors[f"{part}.bias"]) for part in parts])
         bias = self.made.constant(f"{prefix}attention.self.bias", biases)
-        # Attention adds the biases itself, while it sorts the values by head.
+        # The attention operator adds the biases itself while it sorts the values by head.
         attended = self.made.node(
             "MultiHeadAttention", [*deep, bias], f"{prefix}attended", domain=MICROSOFT, num_heads=self.shape.heads
         )
         return self.made.node("Reshape", [attended, "rows"], f"{prefix}attended.rows")
 
     def _residual(self, rows: str, before: str, prefix: str, name: str = "") -> str:
-        # Two additions and a standard normalisation take half the time of the operator that does all three.
+        # Two additions and a standard normalisation take half as long as the operator that does all three.
         biased = self.made.node("Add", [rows, self._weight(f"{prefix}.dense.bias")], f"{prefix}.biased")
         added = self.made.node("Add", [biased, before], f"{prefix}.sum")
         return self._normal(added, prefix, name or f"{prefix}.normal")
@@ -181,7 +181,7 @@ class _Builder:
         name = self.shape.activation
         if name == "gelu" and not self.int8:
             return self.made.node("BiasGelu", inputs, f"{rows}.active", domain=MICROSOFT)
-        # For int8 the approximation by tanh serves as well: it differs by less than a tenth of a level.
+        # For int8 the tanh approximation is good enough: it differs by less than a tenth of a level.
         if name in ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"):
             return self.made.node("FastGelu", inputs, f"{rows}.active", domain=MICROSOFT)
         if name == "relu":
@@ -205,7 +205,7 @@ class _Builder:
         return products
 
     def _whole_linears(self, rows: str, weights: dict[str, NDArray[np.float32]]) -> list[str]:
-        """The rows are made whole numbers once for all the layers that read them."""
+        """Round the rows to whole numbers once, for all the layers that read them."""
         norm = self.normalised.get(rows)
         if norm is not None:
             factors = self._smoothing(norm, [_largest(values, axis=0) for values in weights.values()])
@@ -225,7 +225,7 @@ class _Builder:
         return products
 
     def _smoothing(self, norm: str, largest_of_each: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """By how much each column is made smaller: as it is large itself, and as its weights are small."""
+        """How much to shrink each column: more if the column is large, and more if its weights are small."""
         spread = np.abs(as_float32(self.tensors[f"{norm}.weight"]))
         spread = np.maximum(spread + np.abs(as_float32(self.tensors[f"{norm}.bias"])) / 3, 1e-3)
         largest = np.maximum(np.max(largest_of_each, axis=0), 1e-3)

@@ -20,7 +20,7 @@ from ir.models.weights import read_tensors
 __all__ = ["Encoder", "open_encoder"]
 
 States = NDArray[np.float32]
-#: What is done with the outcome of a batch: the places of its texts, and an array with a row for each.
+#: Called with the result of a batch: the positions of its texts, and an array with a row for each.
 Take = Callable[[list[int], States], None]
 
 _STATES = ("last_hidden_state", "token_embeddings")
@@ -30,7 +30,7 @@ _POOLED = ("sentence_embedding", "logits")
 class Encoder:
     """``run`` hands the outcome of each batch to a function; batches hold texts of one length and run in parallel.
 
-    ``form`` is how the network is computed: one of :data:`~ir.models.places.FORMS`, else in float32 on onnxruntime.
+    ``form`` is how the network is computed: one of :data:`~ir.models.folders.FORMS`, else in float32 on onnxruntime.
     """
 
     def __init__(self, folder: ModelFolder, *, form: str = "") -> None:
@@ -56,7 +56,7 @@ class Encoder:
         if self.shape is None:
             return open_session(self.folder.network or self.folder.path)
         graph = bert_graph(self.shape, self.weights, int8=self.form == "int8")
-        self._held = graph.weights  # the session reads them where they are
+        self._held = graph.weights  # the session reads them in place
         return open_session(graph.to_bytes(), graph.weights)
 
     def _openvino(self) -> Any:
@@ -94,7 +94,7 @@ class Encoder:
         first = self.shape.first_position
         given: dict[str, Any] = {
             "input_ids": ids.astype(np.int32),
-            # RoBERTa has one type only, whatever its tokenizer says.
+            # RoBERTa has only one type, whatever its tokenizer says.
             "token_type_ids": types.astype(np.int32) if self.shape.family == "bert" else np.zeros(ids.shape, np.int32),
             "position_ids": np.arange(first, first + length, dtype=np.int32)[None],
         }
@@ -123,7 +123,7 @@ class Encoder:
 
 
 def open_encoder(path: Path, *, form: str = "") -> Encoder:
-    """The encoder of a folder. One for the whole process: a model takes long to load and a lot of memory."""
+    """The encoder of a folder. One for the whole process: a model takes a long time to load, and a lot of memory."""
     return _opened(str(path), form)
 
 

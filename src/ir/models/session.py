@@ -14,28 +14,33 @@ from numpy.typing import NDArray
 from ir.config import Settings
 from ir.errors import EmbedderError, MissingExtra
 from ir.models.origin import again
+from ir.system import physical_cores
 
-__all__ = ["equal_length_batches", "in_parallel", "open_session", "run_session", "thread_count", "unloadable"]
+__all__ = [
+    "equal_length_batches",
+    "in_parallel",
+    "load_onnxruntime",
+    "open_session",
+    "run_session",
+    "thread_count",
+    "unloadable",
+]
 
-#: So many tokens make a batch: enough to use a processor well, few enough to stay in its cache. With twice as many,
+#: How many tokens make a batch: enough to keep a processor busy, few enough to stay in its cache. With twice as many,
 #: int8 takes a tenth longer.
 BATCH_TOKENS = 256
 
 
 def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
     """An onnxruntime session of a model file, or of a graph and its ``weights``."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("onnxruntime", "onnx", "Running an embedding model") from error
-
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     # Texts run side by side, each on one thread: quicker than many threads on one text, and no thread ever spins.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     if isinstance(model, bytes):
-        # Our own graph is in its final form; what the higher levels do to it makes it slower.
+        # Our own graph is already optimised; the higher levels make it slower.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     names = list(weights or {})
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.asarray((weights or {})[name])) for name in names]
@@ -44,9 +49,23 @@ def open_session(model: bytes | Path, weights: Mapping[str, NDArray[Any]] | None
     try:
         source = model if isinstance(model, bytes) else str(model)
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's errors share no base below Exception
+    except Exception as error:  # onnxruntime's errors have no common base class but Exception
         what = "The network of the model" if isinstance(model, bytes) else str(model)
         raise unloadable(what, _first_line(error), again(model) if isinstance(model, Path) else "") from error
+
+
+def load_onnxruntime() -> Any:
+    """The package without its telemetry: it writes an id of the machine to the home folder and reports to its makers.
+
+    It looks at the variable while it is imported; its own ``disable_telemetry_events`` can only be called too late.
+    The variable stays set, so that processes started from here keep still as well.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("onnxruntime", "onnx", "Running an embedding model") from error
+    return onnxruntime
 
 
 def run_session(session: Any, outputs: Sequence[str], given: Mapping[str, Any], path: Path) -> Any:
@@ -74,7 +93,7 @@ def unloadable(what: str, why: str, again: str = "") -> EmbedderError:
 
 
 def equal_length_batches(lengths: Sequence[int], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
-    """Places of texts of one length, the longest first; so nothing is padded.
+    """Places of texts of one length, the longest first; so no text is padded.
 
     >>> list(equal_length_batches([2, 3, 2, 2], tokens=4))
     [[1], [0, 2], [3]]
@@ -109,19 +128,4 @@ def in_parallel(work: Callable[[list[int]], None], batches: Sequence[list[int]])
 
 def thread_count() -> int:
     """How many threads may embed: the setting ``threads``, else one for each physical core."""
-    return int(Settings.load()["threads"]) or _physical_cores()
-
-
-def _physical_cores() -> int:
-    try:
-        usable = os.sched_getaffinity(0)
-    except AttributeError:  # not on Linux
-        return max(1, (os.cpu_count() or 1) // 2)
-    cores = set()
-    for number in usable:
-        folder = Path(f"/sys/devices/system/cpu/cpu{number}/topology")
-        try:
-            cores.add(((folder / "physical_package_id").read_text(), (folder / "core_id").read_text()))
-        except OSError:
-            return max(1, len(usable))
-    return max(1, len(cores))
+    return int(Settings.load()["threads"]) or physical_cores()

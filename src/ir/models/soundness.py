@@ -36,7 +36,7 @@ def damage(folder: Path, *, thorough: bool = False) -> str | None:
 
 
 def sum_of(file: Path) -> FileSum:
-    import hashlib  # a search needs none of it
+    import hashlib  # imported here: a search does not need it
 
     with file.open("rb") as opened:
         return FileSum(file.stat().st_size, hashlib.file_digest(opened, "sha256").hexdigest())

@@ -9,9 +9,9 @@ from ir.errors import EmbedderError, MissingExtra
 
 __all__ = ["TextTokenizer", "Tokens"]
 
-#: No tokenizer needs more characters for a token than this in running text.
+#: In running text, no tokenizer needs more characters than this for a token.
 _CHARS_PER_TOKEN = 24
-#: Where a text is nearly all blanks or one endless word, this many times as much of it is read, and no more.
+#: If a text is nearly all blanks or one endless word, at most this many times as much of it is read.
 _LONGEST_LOOK = (1, 8, 64)
 
 
@@ -72,7 +72,7 @@ class TextTokenizer:
 
     def _clean(self, text: str) -> str:
         if not text.isascii():
-            text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair has no bytes
+            text = text.encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair cannot be encoded
         return text.lower() if self._lower else text
 
 

@@ -30,7 +30,7 @@ def read_tensors(path: Path) -> Tensors:
     ``bfloat16``, which numpy lacks, comes as float32.
     """
     try:
-        data = np.memmap(path, np.uint8, "c")  # copy on write: OpenVINO takes no read-only array, and nobody writes
+        data = np.memmap(path, np.uint8, "c")  # copy on write: OpenVINO refuses read-only arrays; nobody writes
         header, start = _header(data)
         return {name: _tensor(data, start, entry) for name, entry in header.items() if name != "__metadata__"}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -53,7 +53,7 @@ def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
         }
         at += tensor.nbytes
     encoded = json.dumps(header).encode()
-    encoded += b" " * (-len(encoded) % 8)  # so that what follows is aligned
+    encoded += b" " * (-len(encoded) % 8)  # align what follows
     with path.open("wb") as file:
         file.write(len(encoded).to_bytes(8, "little") + encoded)
         for tensor in tensors.values():
@@ -79,7 +79,7 @@ def _tensor(data: NDArray[np.uint8], start: int, entry: Mapping[str, Any]) -> ND
         raise ValueError("it is shorter than its header says")
     kind = entry["dtype"]
     flat = data[start + begin : start + end]
-    # A slice that is not aligned to its numbers cannot be viewed, only copied.
+    # A slice that is not aligned to its number type cannot be viewed, only copied.
     aligned = flat if (start + begin) % np.dtype(_KINDS[kind]).itemsize == 0 else flat.copy()
     values = aligned.view(_KINDS[kind]).reshape(entry["shape"])
     return (values.astype(np.uint32) << 16).view(np.float32) if kind == "BF16" else values

@@ -41,7 +41,7 @@ class WordwiseTokenizer:
         if not self._by_word:
             return np.array(self._whole(text).ids, np.int32)
         words = text[: self._max_tokens * _CHARS_PER_TOKEN].split(" ")
-        # Two spaces in a row may be one token, and beside a mark such as </s> the tokenizer starts anew.
+        # Two spaces in a row may be one token, and next to a mark such as </s> the tokenizer starts afresh.
         if "" in words or any(mark in text for mark in self._marks):
             return np.array(self._whole(text).ids, np.int32)
         ids = np.frombuffer(b"".join(map(self._words.__getitem__, words)), np.int32)
@@ -62,7 +62,7 @@ class _Words(dict[str, bytes]):
     def __missing__(self, word: str) -> bytes:
         if len(word) > _LONGEST_REMEMBERED:
             return np.array(self._tokenizer(word).ids, np.int32).tobytes()
-        ids = self[word] = array("i", self._word(word)).tobytes()  # half the time of a small numpy array
+        ids = self[word] = array("i", self._word(word)).tobytes()  # takes half as long as a small numpy array
         return ids
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from ir.errors import CorpusCorrupt, FormatMismatch
+from ir.store.checks import MAIN_SPACE
 
 __all__ = [
     "CONTENTS",
@@ -20,14 +21,22 @@ __all__ = [
     "Transfer",
     "corrupt",
     "read_manifest",
+    "vectors_name",
     "verify",
 ]
 
-#: Raised when a reader of the old form could not read the new one.
-FORMAT = 1
+#: Increase it when an older version could not read what this one writes.
+FORMAT = 2
 MANIFEST = "manifest.json"
-CONTENTS = ("config.json", "calibration.json", "records.jsonl", "vectors.npy", "ledger.jsonl", "links.jsonl")
-#: No line that is written is near to this; a file that has one was not written by us.
+#: What a file of each format that is read consists of, beside the vectors of each space.
+CONTENTS = {
+    1: ("config.json", "calibration.json", "records.jsonl", "vectors.npy", "ledger.jsonl", "links.jsonl"),
+    2: (
+        *("config.json", "calibration.json", "records.jsonl", "ledger.jsonl", "symbols.jsonl"),
+        *("nodes.jsonl", "edges.jsonl"),
+    ),
+}
+#: We never write a line anywhere near this long; a file that has one is not ours.
 LONGEST_LINE = 256 * 1024 * 1024
 _LONGEST_MANIFEST = 1024 * 1024
 _BLOCK = 1024 * 1024
@@ -50,10 +59,18 @@ class Transfer(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a file says of itself."""
+    """What a file says of itself; ``spaces`` names the spaces of vectors, the default one first."""
 
+    format: int
     counts: Transfer
     members: dict[str, Member]
+    spaces: tuple[str, ...]
+    content_version: str | None
+
+
+def vectors_name(place: int) -> str:
+    """The member that holds the vectors of a space, by its place among the spaces."""
+    return f"vectors-{place}.npy"
 
 
 def corrupt(path: Path, why: str) -> CorpusCorrupt:
@@ -78,25 +95,27 @@ def read_manifest(archive: zipfile.ZipFile, path: Path) -> Manifest:
         counts = Transfer(
             str(manifest["name"]), *(int(manifest["counts"][key]) for key in ("records", "artifacts", "links"))
         )
+        spaces = tuple(str(name) for name in manifest.get("spaces", [MAIN_SPACE]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise corrupt(path, f"its {MANIFEST} cannot be read ({error})") from error
-    if version != FORMAT:
+    if version not in CONTENTS:
         raise FormatMismatch(
             f"{path} has the format {version!r}; this version of ir reads {FORMAT}.",
             remedy="Export it again with this version, or import it with the version that wrote it.",
         )
-    if sorted(names) != sorted([*CONTENTS, MANIFEST]) or sorted(members) != sorted(CONTENTS):
-        strange = sorted({*names, *members} - {*CONTENTS, MANIFEST})
+    vectors = [vectors_name(place) for place in range(len(spaces))] if version > 1 else []
+    expected = [*CONTENTS[version], *vectors]
+    if sorted(names) != sorted([*expected, MANIFEST]) or sorted(members) != sorted(expected):
+        strange = sorted({*names, *members} - {*expected, MANIFEST})
         raise corrupt(path, f"its members are not those of a corpus{f': {strange[0]!r}' if strange else ''}")
-    return Manifest(counts, members)
+    return Manifest(version, counts, members, spaces, manifest.get("content_version"))
 
 
 def verify(archive: zipfile.ZipFile, members: dict[str, Member], path: Path) -> None:
     """Read every member once and compare it with the manifest."""
-    for name in CONTENTS:
-        expected = members[name]
+    for name, expected in members.items():
         if archive.getinfo(name).file_size != expected.size:
-            raise corrupt(path, f"{name} has another size than its manifest says")
+            raise corrupt(path, f"{name} does not have the size that its manifest says")
         with archive.open(name) as member:
             if _digest(member) != expected.sha256:
                 raise corrupt(path, f"{name} does not match its checksum")

@@ -13,7 +13,7 @@ from ir.protocols import Reranker
 
 __all__ = ["asked", "name_of"]
 
-#: One that keeps a deadline of its own has the better reason, so it is waited for this much longer.
+#: A reranker with its own deadline can explain better why it is late, so it gets this much longer.
 _GRACE_S = 0.1
 
 
@@ -53,7 +53,7 @@ class _Call:
         def work() -> None:
             try:
                 answer = reranker(query, segments)
-                # A generator does its work when it is read.
+                # A generator only does its work as it is read.
                 self._answer = list(answer) if isinstance(answer, Iterator) else answer
             except BaseException as error:
                 self._error = error

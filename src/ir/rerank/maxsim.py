@@ -23,7 +23,7 @@ __all__ = ["MaxSim"]
 States = NDArray[np.float32]
 
 DFLT_WEIGHT = 0.3
-#: So many bytes of token states of texts are remembered, in half precision.
+#: How many bytes of token states are kept for texts, in half precision.
 _MOST_BYTES = 64_000_000
 _NO_TOKENS = np.zeros((0, 1), np.float16)
 
@@ -31,7 +31,7 @@ _NO_TOKENS = np.zeros((0, 1), np.float16)
 class MaxSim:
     """The mean, over the tokens of the query, of the best cosine to a token of the text.
 
-    By itself it ranks no better than the first stage, but it errs elsewhere: so it is mixed with it by ``weight``.
+    Alone it ranks no better than the first stage, but it makes other mistakes, so the two are mixed by ``weight``.
     """
 
     keeps_deadline = True
@@ -69,7 +69,7 @@ class MaxSim:
             states = {text: self._known[text] for text in (query, *texts) if text in self._known}
             for text in states:
                 self._known.move_to_end(text)
-        missing = (text for text in dict.fromkeys(texts) if text not in states)  # looked at as it is come to
+        missing = (text for text in dict.fromkeys(texts) if text not in states)  # read lazily, as far as there is time
         try:
             if query not in states:
                 self._read({query: self._encoder.tokenizer(query)}, states, deadline)
@@ -86,7 +86,7 @@ class MaxSim:
         def take(batch: list[int], out: States) -> None:
             if out.ndim != 3:
                 raise EmbedderError(f"The network of {self.id!r} gives no states of tokens.")
-            inner = out[:, 1:-1]  # without the marks of beginning and end
+            inner = out[:, 1:-1]  # without the begin and end marks
             inner = inner / np.maximum(np.linalg.norm(inner, axis=2, keepdims=True), 1e-9)
             read = {texts[place]: rows for place, rows in zip(batch, inner.astype(np.float16), strict=True)}
             states.update(read)
@@ -112,7 +112,7 @@ class _Enough(Exception):
 
 
 def _slabs(texts: Iterable[str], tokenizer: TextTokenizer, most: int) -> Iterator[dict[str, Tokens]]:
-    """The texts in their order, as many at a time as run side by side: what comes later is not read before."""
+    """The texts in their order, in groups that run side by side: no later group is read before an earlier one."""
     slab: dict[str, Tokens] = {}
     size = 0
     for text in texts:
@@ -126,7 +126,7 @@ def _slabs(texts: Iterable[str], tokenizer: TextTokenizer, most: int) -> Iterato
 
 
 def _scores(asked: NDArray[np.float16], found: Sequence[NDArray[np.float16]]) -> NDArray[np.float64]:
-    """One product for all texts: fifty small ones take ten times as long, with threads that wait for each other."""
+    """One product for all texts: fifty small ones take ten times as long, because threads wait for each other."""
     scores = np.zeros(len(found))
     full = [place for place, rows in enumerate(found) if len(rows)]
     if full and len(asked):

@@ -12,7 +12,7 @@ from ir.errors import RerankError
 __all__ = ["DFLT_DEADLINE_MS", "Deadline", "RerankReport", "Reranked", "texts_of"]
 
 DFLT_DEADLINE_MS = 1500
-#: When so much of the time is over, nothing new is begun: what was begun takes a moment to end.
+#: After this share of the time nothing new is begun, because what was begun takes a moment to finish.
 _ENOUGH = 0.85
 
 
@@ -70,7 +70,7 @@ class Deadline:
 
     @property
     def near(self) -> bool:
-        """Whether it is time to make do with what is there."""
+        """Whether it is time to stop and use what there is."""
         return self.ms > self._deadline_ms * _ENOUGH
 
     def check(self) -> None:

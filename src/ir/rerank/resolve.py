@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ir.config import Settings
 from ir.endpoint import Endpoint
 from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
-from ir.models.places import base_and_form, find_folder
+from ir.models.folders import base_and_form, find_folder, how_to_get
 from ir.protocols import Reranker
 from ir.rerank.cross_encoder import CrossEncoder
 from ir.rerank.http import HttpReranker
@@ -18,40 +18,41 @@ from ir.rerank.maxsim import MaxSim
 
 __all__ = ["resolve_reranker"]
 
-_FORMS = "'maxsim', 'maxsim:MODEL', 'cross-encoder:MODEL-OR-FOLDER' or 'http:MODEL'"
+_FORMS = "'maxsim', 'maxsim:MODEL', 'cross-encoder', 'cross-encoder:MODEL-OR-FOLDER' or 'http:MODEL'"
+#: The cross-encoder that is meant where none is named: small, and trained on questions and passages.
+DFLT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 
 
 def resolve_reranker(spec: Any) -> Reranker:
     """The reranker that ``spec`` stands for; a callable is one already.
 
     A name is ``"maxsim"`` (over the states of MiniLM) or ``"maxsim:MODEL"``, ``"cross-encoder:MODEL"`` with a folder or
-    a pulled model, or ``"http:MODEL"`` for the server that ``rerank.base_url`` names. A model that is not there is an
-    error here, so that a search is not quietly done without what was asked for.
+    a pulled model, ``"cross-encoder"`` for the default one, which must have been pulled too, or ``"http:MODEL"`` for
+    the server that ``rerank.base_url`` names. A model that is not there is an error here, so that a search is not
+    quietly done without what was asked for.
     """
     if callable(spec):
         return spec  # type: ignore[no-any-return]
     if not isinstance(spec, str):
         raise InvalidInput(f"rerank must be a callable or a name, not {spec!r}.", remedy=f"Use {_FORMS}.")
-    kind, _, model = spec.strip().partition(":")
+    kind, named, model = spec.strip().partition(":")
     settings = Settings.load()
     deadline_ms = int(settings["rerank.deadline_ms"])
     if kind == "http" and model and not model.startswith("//"):
         return _http(model, settings, deadline_ms)
     if kind == "maxsim":
-        # In whole numbers twice as many texts are read by the deadline, and they are ranked as well.
+        # With int8, twice as many texts are read before the deadline, and the ranking is as good.
         base, form = base_and_form(model or "minilm-int8")
         return _maxsim(str(_folder(base)), form, deadline_ms)
-    if kind == "cross-encoder" and model:
-        return _cross_encoder(str(_folder(model)), deadline_ms)
+    if kind == "cross-encoder" and (model or not named):
+        return _cross_encoder(str(_folder(model or DFLT_CROSS_ENCODER)), deadline_ms)
     raise InvalidInput(f"Unknown reranker {spec!r}.", remedy=f"Use {_FORMS}.")
 
 
 def _folder(model: str) -> Path:
     found = find_folder(model)
     if found is None:
-        raise EmbedderUnavailable(
-            f"The model {model!r} is not on this machine.", remedy=f"Get it with: ir models pull {model}"
-        )
+        raise EmbedderUnavailable(f"The model {model!r} is not on this machine.", remedy=how_to_get(model))
     return found
 
 

@@ -4,6 +4,7 @@ from ir.errors import NoLedgerEntry
 from ir.options import DFLT_RRF_K, FUSIONS, MODES
 from ir.protocols import Retriever
 from ir.retrieve.pipeline import search
+from ir.retrieve.pool import Pool
 from ir.retrieve.retriever import as_retriever
 from ir.retrieve.siblings import records_for_artifact
 from ir.retrieve.sources import Identity, fuse_hits
@@ -16,6 +17,7 @@ __all__ = [
     "TUNABLE",
     "Identity",
     "NoLedgerEntry",
+    "Pool",
     "Retriever",
     "as_retriever",
     "fuse_hits",

@@ -11,7 +11,6 @@ operation costs as much as a dozen steps.
 from __future__ import annotations
 
 from bisect import bisect_right
-from math import inf
 from operator import neg
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,10 @@ import numpy as np
 
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
+from ir.retrieve.apart import places_of, spread
 from ir.retrieve.candidates import Found, Pick
 from ir.retrieve.channels import Question, lexical_scores
+from ir.retrieve.fusion import blended, bm25_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +37,7 @@ _Contender = tuple[float, int, int, int, float, int, float]
 def blend(
     snapshot: Snapshot, question: Question, found: dict[str, Found], options: SearchOptions, saturation: float
 ) -> list[Pick] | None:
-    """The ``k`` best by ``alpha · cosine + (1 − alpha) · bm25 / (bm25 + saturation)``; ``None`` if there are fewer."""
+    """The ``k`` best by :func:`~ir.retrieve.fusion.blended`; ``None`` if there are fewer."""
     dense, lexical = found["dense"], found["lexical"]
     if not len(dense.refs) or not len(lexical.refs):
         return None
@@ -45,6 +46,9 @@ def blend(
         return None
     known.sort()
     best = _first_of_each(known, options.k) if options.per_artifact else known[: options.k]
+    if options.each > 1:
+        where = places_of(snapshot, [one[1] for one in known])
+        best = spread(known, options.k, options.each, group=lambda one: one[2], place=where)
     return [
         Pick(
             ref,
@@ -53,7 +57,10 @@ def blend(
                 "dense": {"rank": dense_rank or None, "score": cosine},
                 "lexical": {"rank": lexical_rank or None, "score": bm25},
             },
-            {"dense": options.alpha * cosine, "lexical": (1.0 - options.alpha) * bm25 / (bm25 + saturation)}
+            {
+                "dense": blended(cosine, 0.0, options.alpha, saturation),
+                "lexical": blended(0.0, bm25, options.alpha, saturation),
+            }
             if options.explain
             else {},
             {},
@@ -67,33 +74,36 @@ def _contenders(
 ) -> list[_Contender] | None:
     """Those that may be among the best, with their scores."""
     alpha, k = float(options.alpha), options.k
-    beta = 1.0 - alpha
     refs, cosines = dense.refs.tolist(), dense.scores.tolist()
     word_refs, bm25 = lexical.refs.tolist(), lexical.scores.tolist()
+    shares = blended(0.0, lexical.scores.astype(np.float64), alpha, saturation).tolist()
     groups = snapshot.grouping(dense.refs)[0].tolist() if options.per_artifact else refs
     at_of = {ref: at for at, ref in enumerate(refs)}
-    lowest = [alpha * cosine for cosine in cosines]
+    lowest = blended(dense.scores.astype(np.float64), 0.0, alpha, saturation).tolist()
+    least = max(lowest[-1], 0.0)  # a record without a vector has a cosine of 0, and the last found may have less
     place_at: dict[int, int] = {}
     for place in [place for place, ref in enumerate(word_refs) if ref in at_of]:
         at = at_of[word_refs[place]]
         place_at[at] = place
-        lowest[at] += beta * bm25[place] / (bm25[place] + saturation)
+        lowest[at] += shares[place]
     bar = _kth_best(lowest, groups, k)
     if bar is None:
         return None
     # The lists are in order: those that only words found and that can reach the bar come first.
-    needed = _bm25_for(bar - alpha * cosines[-1], beta, saturation)
+    needed = bm25_for(bar - least, alpha, saturation)
     reach = bisect_right(bm25, -needed, key=neg)
     far = [place for place in range(reach) if word_refs[place] not in at_of]
     known: list[_Contender] = []
     if far:
-        found = _looked_up(snapshot, question, [word_refs[place] for place in far], options)
-        for place, (ref, group, cosine) in zip(far, found, strict=True):
-            score = bm25[place]
-            blended = alpha * cosine + beta * score / (score + saturation)
-            if blended >= bar:
-                known.append((-blended, ref, group, 0, cosine, place + 1, score))
-    unseen = 0.0 if lexical.exhausted else beta * bm25[-1] / (bm25[-1] + saturation)
+        numbers = lexical.refs[far]
+        near = question.dense_scores(snapshot, numbers)
+        lows = blended(near.astype(np.float64), 0.0, alpha, saturation).tolist()
+        homes = snapshot.grouping(numbers)[0].tolist() if options.per_artifact else numbers.tolist()
+        for place, group, cosine, low in zip(far, homes, near.tolist(), lows, strict=True):
+            score = low + shares[place]
+            if score >= bar:
+                known.append((-score, word_refs[place], group, 0, cosine, place + 1, bm25[place]))
+    unseen = 0.0 if lexical.exhausted else shares[-1]
     wordless = [at for at, low in enumerate(lowest) if low + unseen >= bar and at not in place_at]
     if wordless and known:
         # What the others turned out to score may be out of reach.
@@ -102,32 +112,13 @@ def _contenders(
     for at, place in place_at.items():
         if lowest[at] >= bar:
             known.append((-lowest[at], refs[at], groups[at], at + 1, cosines[at], place + 1, bm25[place]))
-    words = [0.0] * len(wordless)
+    words = np.zeros(len(wordless))
     if wordless and not lexical.exhausted:
-        words = lexical_scores(snapshot, question, dense.refs[wordless]).tolist()
-    for at, score in zip(wordless, words, strict=True):
-        blended = lowest[at] + beta * score / (score + saturation)
-        known.append((-blended, refs[at], groups[at], at + 1, cosines[at], 0, score))
+        words = lexical_scores(snapshot, question, dense.refs[wordless]).astype(np.float64)
+    added = blended(0.0, words, alpha, saturation).tolist()
+    for at, word_score, share in zip(wordless, words.tolist(), added, strict=True):
+        known.append((-(lowest[at] + share), refs[at], groups[at], at + 1, cosines[at], 0, word_score))
     return known
-
-
-def _bm25_for(share: float, beta: float, saturation: float) -> float:
-    """The score from which on the words add ``share`` to a blend."""
-    if share >= beta:  # no score is enough
-        return inf
-    # Rounding must not cost a record its place: a little less is asked for than is needed.
-    return saturation * share / (beta - share) * (1 - 1e-9) if share > 0 else 0.0
-
-
-def _looked_up(
-    snapshot: Snapshot, question: Question, refs: list[int], options: SearchOptions
-) -> Iterable[tuple[int, int, float]]:
-    """The artifact and the cosine of each of the records."""
-    assert question.vector is not None, "the dense channel was asked"
-    numbers = np.array(refs)
-    cosines: list[float] = snapshot.dense_scores(question.vector, numbers).tolist()
-    groups = snapshot.grouping(numbers)[0].tolist() if options.per_artifact else refs
-    return zip(refs, groups, cosines, strict=True)
 
 
 def _first_of_each(ordered: Iterable[_Contender], k: int) -> list[_Contender]:

@@ -69,8 +69,17 @@ class Candidates:
         """Whether no channel has more to give."""
         return all(channel.exhausted for channel in self.channels.values())
 
+    def at(self, places: NDArray[np.int64]) -> Candidates:
+        """No others than those at the places, in that order."""
+        channels = {
+            name: Channel(channel.ranks[places], channel.scores[places], channel.exhausted, channel.completed)
+            for name, channel in self.channels.items()
+        }
+        shares = {name: share[places] for name, share in self.shares.items()}
+        return Candidates(self.refs[places], channels, self.scores[places], shares)
+
     def picked(self, places: Sequence[int], boosts: Mapping[int, Mapping[str, float]]) -> list[Pick]:
-        """The candidates at those places, as values."""
+        """The candidates at those places, as values; ``boosts`` by the number of the record."""
         channels: list[dict[str, dict[str, Any]]] = [{} for _ in places]
         at = np.array(places, dtype=np.int64)
         for name, channel in self.channels.items():
@@ -85,7 +94,7 @@ class Candidates:
                 total,
                 found,
                 {name: float(share[place]) for name, share in self.shares.items()},
-                boosts.get(place, {}),
+                boosts.get(ref, {}),
             )
             for place, ref, total, found in zip(places, refs, totals, channels, strict=True)
         ]

@@ -36,7 +36,11 @@ LEXICAL_WIDENING = 2
 
 @dataclass
 class Question:
-    """One query, prepared for the channels it is for. ``asked`` is its own vector where feedback moved ``vector``."""
+    """One query, prepared for the channels it is for.
+
+    ``vector`` is ``None`` where nothing can be compared with it; ``space`` names the space it is in, ``None`` for the
+    default one; ``asked`` is the query's own vector where feedback moved ``vector``.
+    """
 
     text: str
     terms: Mapping[str, float]
@@ -44,13 +48,22 @@ class Question:
     where: Where
     override: Bm25Override | None = None
     asked: Vector | None = None
+    space: str | None = None
 
     @classmethod
-    def of(cls, text: str, embed: Any, analyzer: Analyzer, options: SearchOptions) -> Question:
-        terms = query_terms(analyzer, text) if options.mode != "dense" or options.explain else {}
-        vector = embed(text) if options.mode != "lexical" else None
+    def of(
+        cls, text: str, vector: Vector | None, analyzer: Analyzer, options: SearchOptions, space: str | None = None
+    ) -> Question:
+        terms = query_terms(analyzer, options.words or text) if options.mode != "dense" or options.explain else {}
         override = Bm25Override.of(options.bm25, analyzer) if options.bm25 else None
-        return cls(text, terms, vector, Where(options.filter, options.surfaces), override)
+        return cls(text, terms, vector, Where(options.filter, options.surfaces), override, None, space)
+
+    def dense_scores(self, snapshot: Snapshot, refs: Refs) -> Scores:
+        """The cosine of each given record."""
+        assert self.vector is not None, "the dense channel was asked"
+        if self.space is None:
+            return snapshot.dense_scores(self.vector, refs)
+        return snapshot.dense_scores(self.vector, refs, self.space)
 
 
 def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32]:
@@ -71,8 +84,8 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
 def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> dict[str, Found]:
     """What each channel of the mode returns at ``depth``."""
     found = {}
-    if options.mode != "lexical" and question.vector is not None:
-        refs, scores = _dense(snapshot, question.vector, depth, question.where)
+    if options.mode != "lexical":
+        refs, scores = _dense(snapshot, question, depth)
         found["dense"] = Found(refs, scores, len(refs) < depth)
     if options.mode != "dense":
         widened = options.mode == "hybrid" and options.fusion == "blend" and question.where.everything
@@ -108,16 +121,19 @@ def complete(
         return
     refs = candidates.refs[missing]
     if name == "dense" and question.vector is not None:
-        channel.scores[missing] = snapshot.dense_scores(question.vector, refs)
+        channel.scores[missing] = question.dense_scores(snapshot, refs)
     elif name == "lexical" and not channel.exhausted:
         channel.scores[missing] = lexical_scores(snapshot, question, refs)
 
 
-def _dense(snapshot: Snapshot, vector: Vector, depth: int, where: Where) -> Ranking:
+def _dense(snapshot: Snapshot, question: Question, depth: int) -> Ranking:
+    vector = question.vector
     # The embedder may have made nothing of the query: then no record is nearer to it than another.
-    if not vector[0] and not vector.any():
+    if vector is None or (not vector[0] and not vector.any()):
         return Ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
-    return snapshot.dense(vector, depth, where)
+    if question.space is None:
+        return snapshot.dense(vector, depth, question.where)
+    return snapshot.dense(vector, depth, question.where, question.space)
 
 
 def _lexical(snapshot: Snapshot, question: Question, depth: int) -> Ranking:

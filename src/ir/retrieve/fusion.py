@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,13 +15,42 @@ if TYPE_CHECKING:
 
     Shares = dict[str, NDArray[np.float64]]
 
-__all__ = ["DFLT_SATURATION", "NEEDS_COMPLETION", "fuse"]
+__all__ = ["DFLT_SATURATION", "NEEDS_COMPLETION", "ORDINAL_FUSIONS", "blended", "bm25_for", "fuse"]
 
 #: BM25 score at which the lexical half of a blend reaches one half, for corpora that have no constant of their own.
 DFLT_SATURATION = 35.0
 
 #: Fusions that read magnitudes, so a record found by one channel needs its score in the other.
 NEEDS_COMPLETION = frozenset({"blend", "minmax", "dbsf"})
+
+#: Fusions whose score says where a hit stands among the others, not how good it is.
+ORDINAL_FUSIONS = frozenset({"rrf", "minmax", "dbsf"})
+
+
+@overload
+def blended(cosine: float, bm25: float, alpha: float, saturation: float) -> float: ...
+@overload
+def blended(cosine: NDArray[np.float64], bm25: float, alpha: float, saturation: float) -> NDArray[np.float64]: ...
+@overload
+def blended(cosine: float, bm25: NDArray[np.float64], alpha: float, saturation: float) -> NDArray[np.float64]: ...
+def blended(cosine: Any, bm25: Any, alpha: float, saturation: float) -> Any:
+    """Cosine and saturated BM25, each on a fixed scale: a weak best match keeps a low score.
+
+    With 0 for one of them it is the other's share, and both shares add up to the blend, to the last bit.
+
+    >>> blended(0.8, 35.0, alpha=0.5, saturation=35.0)
+    0.65
+    """
+    return alpha * cosine + (1.0 - alpha) * bm25 / (bm25 + saturation)
+
+
+def bm25_for(share: float, alpha: float, saturation: float) -> float:
+    """The score from which on the words add ``share`` to a blend."""
+    # Rounding must not cost a record its place: a little less is asked for than is needed.
+    share, most = share * (1 - 1e-9) - 1e-12, 1.0 - alpha
+    if share <= 0:
+        return 0.0
+    return saturation * share / (most - share) if share < most else inf
 
 
 def fuse(candidates: Candidates, options: SearchOptions, saturation: float) -> None:
@@ -34,7 +64,11 @@ def fuse(candidates: Candidates, options: SearchOptions, saturation: float) -> N
     if options.fusion == "rrf":
         candidates.shares = {name: _reciprocal(channel, options.rrf_k) for name, channel in channels.items()}
     elif options.fusion == "blend":
-        candidates.shares = _blend(channels, options.alpha, saturation)
+        cosine, bm25 = (channels[name].scores.astype(np.float64) for name in ("dense", "lexical"))
+        candidates.shares = {
+            "dense": blended(cosine, 0.0, options.alpha, saturation),
+            "lexical": blended(0.0, bm25, options.alpha, saturation),
+        }
     else:
         scale = _minmax if options.fusion == "minmax" else _distribution
         weights = {"dense": options.alpha, "lexical": 1.0 - options.alpha}
@@ -47,13 +81,6 @@ def _reciprocal(channel: Channel, rrf_k: float) -> NDArray[np.float64]:
     shares: NDArray[np.float64] = 1.0 / (rrf_k + channel.ranks.astype(np.float64))
     shares[channel.ranks == 0] = 0.0
     return shares
-
-
-def _blend(channels: dict[str, Channel], alpha: float, saturation: float) -> Shares:
-    """Cosine and saturated BM25, each on a fixed scale: a weak best match keeps a low score."""
-    cosine = channels["dense"].scores.astype(np.float64)
-    bm25 = channels["lexical"].scores.astype(np.float64)
-    return {"dense": alpha * cosine, "lexical": (1.0 - alpha) * bm25 / (bm25 + saturation)}
 
 
 def _minmax(channel: Channel) -> NDArray[np.float64]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from typing import Any
+from ir.protocols import Corpus, CorpusOrName
 
 __all__ = ["opened"]
 
 
-def opened(corpus_or_name: Any) -> Any:
-    """A corpus as it is; the name, or the path of the folder, of one opened.
+def opened(corpus_or_name: CorpusOrName) -> Corpus:
+    """A corpus as it is; the one of that name, path or address, opened."""
+    from ir.index.opening import as_corpus
 
-    Opening is the index's business. It searches through this room, so it is looked up here rather than imported.
-    """
-    if isinstance(corpus_or_name, str | os.PathLike):
-        return import_module("ir.index").open_corpus(corpus_or_name)
-    return corpus_or_name
+    return as_corpus(corpus_or_name)

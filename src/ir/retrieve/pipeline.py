@@ -2,80 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ir.analysis import Analyzer, analyzer_for
-from ir.base import Hits, SearchHit
-from ir.errors import EmbedderMismatch, InvalidInput
+from ir.base import Hits, Meta, SearchHit
+from ir.errors import InvalidInput
 from ir.filters import parse_filter
-from ir.options import DFLT_ALPHA, DFLT_FUSION, DFLT_RRF_K, CorpusDefault, SearchOptions, choice
+from ir.options import CorpusDefault, SearchKeywords, SearchOptions, choice, shows_keywords
 from ir.protocols import Snapshot
+from ir.retrieve.apart import Place, spread
 from ir.retrieve.channels import Question, as_queries, embed_query
 from ir.retrieve.explain import explanation
 from ir.retrieve.feedback import fed_back, undo_feedback
-from ir.retrieve.fusion import DFLT_SATURATION
+from ir.retrieve.fusion import DFLT_SATURATION, ORDINAL_FUSIONS
 from ir.retrieve.names import opened
 from ir.retrieve.ranking import Ranked, rank
+from ir.retrieve.spaces import answered_by, missing_vectors, space_of
+from ir.retrieve.stages import merged_reports
 from ir.retrieve.weighing import share_read
 
 __all__ = ["search"]
 
 
-def search(
-    corpus: Any,
-    query: str,
-    *,
-    k: int = 10,
-    filter: Mapping[str, Any] | None = None,
-    surfaces: Iterable[str] | None = None,
-    per_artifact: bool = True,
-    mode: str = "dense",
-    fusion: str = DFLT_FUSION,
-    rrf_k: float = DFLT_RRF_K,
-    alpha: float = DFLT_ALPHA,
-    bm25_sat_k: float | None = None,
-    fetch_k: int | None = None,
-    rerank: Any = None,
-    bm25: Mapping[str, float] | None = None,
-    formulate: Callable[[str], Any] | None = None,
-    **more: Any,
-) -> Hits:
+@shows_keywords
+def search(corpus: Any, query: str, **keywords: Unpack[SearchKeywords]) -> Hits:
     """Rank the records of a corpus against a query, best first.
 
-    ``corpus`` is a :class:`ir.Corpus` or a corpus name. ``more`` takes ``explain``, ``surface_weights``, ``depth``,
-    ``rerank_weight``, ``rerank_text``, ``graph_boost`` and ``feedback``. The result is a list that also carries
-    ``meta``. Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it has any: a weak embedder
-    brings a lower ``alpha`` with it. An ``alpha`` that is not given is less where the texts are longer than what the
-    embedder reads of them.
+    ``corpus`` is a :class:`ir.Corpus`, or the name or the folder of one. The result is a list that also carries
+    ``meta`` (:class:`ir.base.Meta`). Where ``alpha`` and ``bm25_sat_k`` are not given, the corpus's own are used if it
+    has any: a weak embedder brings a lower ``alpha`` with it. An ``alpha`` that is not given is less where the texts
+    are longer than what the embedder reads of them. ``space`` chooses among the corpus's spaces of vectors. ``words``
+    is what the lexical channel looks for and ``meaning`` what the dense one compares, each if other than the query.
+
+    Of each artifact there is one hit, its best surface; ``per_artifact=3`` allows three that are apart, ``False`` any.
+
+    After the fusion ``graph_boost`` (``hit -> number``) and ``boosts`` (``pool -> numbers``, or several such functions)
+    are added before the reranker reads, and ``dep_boost`` (``hit -> number``) to the final scores. ``exit_when``
+    (``pool -> true, or a reason``) skips the reranker; ``expansion`` (``pool -> hits``) adds hits after the best ``k``.
+    The pool is a :class:`ir.retrieve.Pool`. ``rerank_max_chars`` limits what ``rerank_text="artifact"`` reads of each.
     """
-    options = _options(
-        k=k,
-        filter=parse_filter(filter),
-        surfaces=surfaces,
-        per_artifact=per_artifact,
-        mode=mode,
-        fusion=fusion,
-        rrf_k=rrf_k,
-        alpha=alpha,
-        bm25_sat_k=bm25_sat_k,
-        fetch_k=fetch_k,
-        rerank=rerank,
-        bm25=bm25,
-        formulate=formulate,
-        **more,
-    )
-    return search_with(corpus, query, options)
+    return search_with(corpus, query, _options(dict(keywords)))
 
 
-def _options(**keywords: Any) -> SearchOptions:
+def _options(keywords: dict[str, Any]) -> SearchOptions:
     """The options of a search; those that most searches have are checked once."""
-    if not any(map(callable, keywords.values())):  # whatever it holds, a function should not be kept for being asked
+    if keywords.get("filter") is not None:
+        keywords["filter"] = parse_filter(keywords["filter"])
+    # Whatever it holds, a function should not be kept for being asked.
+    if "boosts" not in keywords and not any(map(callable, keywords.values())):
         try:
             return _checked(**keywords)
         except TypeError:  # a list or a mapping, which cannot be a key, or something that no option can be
@@ -94,6 +74,8 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
     if not hasattr(corpus, "store"):
         corpus = _named(corpus)
     with corpus.store.snapshot() as snapshot:
+        if options.space is not None:
+            choice("space", options.space, sorted(snapshot.spaces()))
         meta = _meta(snapshot, options)
         if not len(snapshot):
             meta["notes"].append(_why_empty(corpus))
@@ -108,7 +90,7 @@ def _named(given: Any) -> Any:
     corpus = opened(given)
     if not hasattr(corpus, "store"):
         raise InvalidInput(
-            f"{corpus!r} is no corpus.", remedy="Give one that ir.build or ir.open_corpus returned, or its name."
+            f"{corpus!r} is not a corpus.", remedy="Give one that ir.build or ir.open_corpus returned, or its name."
         )
     return corpus
 
@@ -116,23 +98,24 @@ def _named(given: Any) -> Any:
 class _Session:
     """One search against one snapshot."""
 
-    def __init__(self, corpus: Any, snapshot: Snapshot, options: SearchOptions, meta: dict[str, Any]) -> None:
+    def __init__(self, corpus: Any, snapshot: Snapshot, options: SearchOptions, meta: Meta) -> None:
         self.corpus = corpus
         self.snapshot = snapshot
+        self.meta = meta
         config = snapshot.config()
         language = config.get("language") or "english"
+        self.space = space_of(corpus, snapshot, options)
         if options.mode == "hybrid" and type(options.alpha) is CorpusDefault:
-            own_alpha = config.get("alpha")
+            own_alpha = self.space.settings.get("alpha")
             alpha = options.alpha if own_alpha is None else own_alpha
-            alpha *= share_read(snapshot, corpus.embedder, language)
+            alpha *= share_read(snapshot, self.space.embedder, language)
             if alpha != options.alpha:
-                options = replace(options, alpha=alpha)
+                options = options.with_alpha(alpha)
         self.options = options
-        self.meta = meta
         self.analyzer: Analyzer = analyzer_for(language)
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
-        if options.mode != "lexical":
-            _check_embedder(corpus, config)
+        #: Whether there is any vector to compare a query with.
+        self.dense = options.mode != "lexical" and self._check_vectors()
         if options.mode != "dense":
             self._check_words()
 
@@ -142,18 +125,32 @@ class _Session:
             queries = as_queries(self.options.formulate(query), query)
             self.meta["queries"] = queries
         began = perf_counter()
-        questions = [Question.of(text, self._embed, self.analyzer, self.options) for text in queries]
+        questions = [self._question(text) for text in queries]
         if self.options.feedback:
-            questions = [
-                fed_back(self.corpus.store, self.snapshot, one, self.options, self.saturation) for one in questions
-            ]
+            questions = [fed_back(self.snapshot, one, self.options, self.saturation) for one in questions]
         ready = perf_counter()
-        runs = [rank(self.snapshot, question, self.options, self.saturation) for question in questions]
+        runs = [rank(self.snapshot, question, self.options, self.saturation, self.corpus) for question in questions]
         self._report(runs)
         hits = self._merge(runs) if len(runs) > 1 else self._hits_of(runs[0])
+        if self.options.expansion is not None:
+            hits = self._expanded(hits, runs)
         self.meta["timings"]["query_ms"] = (ready - began) * 1e3
         self.meta["timings"]["rank_ms"] = (perf_counter() - ready) * 1e3
         return hits
+
+    def _question(self, text: str) -> Question:
+        meant = self.options.meaning or text
+        vector = embed_query(self.space.embedder, meant, self.space.dim) if self.dense else None
+        return Question.of(text, vector, self.analyzer, self.options, self.space.name)
+
+    def _check_vectors(self) -> bool:
+        """Say so where records have no vector in the space; whether any has one."""
+        none, told = missing_vectors(self.snapshot, self.space, self.options.mode)
+        if told is not None:
+            self.meta["notes"].append(told)
+        if none:
+            self.meta["degraded"].append("dense")
+        return not none
 
     def _check_words(self) -> None:
         """Say so where the words are indexed in another way than ours, which only a user who may write can change."""
@@ -165,14 +162,12 @@ class _Session:
                 f"{self.analyzer.id!r}, so some are not found; a search by a user who may write to it mends that."
             )
 
-    def _embed(self, text: str) -> Any:
-        return embed_query(self.corpus.embedder, text, self.snapshot.dim)
-
     def _hits_of(self, ranked: Ranked) -> list[SearchHit]:
         if ranked.question.asked is not None:
             undo_feedback(self.snapshot, ranked)
         rows = self.snapshot.rows(ranked.refs)
         name, explain = self.corpus.name, self.options.explain
+        ordinal = self.meta["fusion"] in ORDINAL_FUSIONS and not self.meta["reranked"]
         return [
             SearchHit.of_row(
                 row,
@@ -180,6 +175,7 @@ class _Session:
                 name,
                 pick.channels,
                 explanation(ranked.question, pick, row, self.analyzer, self.options) if explain else None,
+                ordinal=ordinal,
             )
             for pick, row in zip(ranked.picks, rows, strict=True)
         ]
@@ -189,34 +185,64 @@ class _Session:
         best: dict[tuple[str, int | None], SearchHit] = {}
         for ranked in runs:
             for hit in self._hits_of(ranked):
-                key = (hit.artifact_id, None if self.options.per_artifact else hit.surface_index)
+                alone = self.options.per_artifact and self.options.each == 1
+                key = (hit.artifact_id, None if alone else hit.surface_index)
                 held = best.get(key)
                 if held is None or hit.score > held.score:
                     best[key] = hit
-        return sorted(best.values(), key=lambda hit: -hit.score)[: self.options.k]
+        ordered = sorted(best.values(), key=lambda hit: -hit.score)
+        if self.options.each == 1:
+            return ordered[: self.options.k]
+
+        def place(number: int) -> Place:
+            return Place(ordered[number].surface_kind, ordered[number].surface_index or 0)
+
+        return spread(ordered, self.options.k, self.options.each, group=lambda hit: hit.artifact_id, place=place)
+
+    def _expanded(self, hits: list[SearchHit], runs: Sequence[Ranked]) -> list[SearchHit]:
+        """The hits, then those that the expansion added and that are not among them."""
+        kept = {(hit.artifact_id, hit.surface_index): hit for hit in hits}
+        for hit in (hit for ranked in runs for hit in ranked.expanded):
+            kept.setdefault((hit.artifact_id, hit.surface_index), hit)
+        return [hit if hit.source is not None else replace(hit, source=self.corpus.name) for hit in kept.values()]
 
     def _report(self, runs: list[Ranked]) -> None:
         self.meta["channels"] = list(runs[0].channels)
+        self.meta["stages"] = merged_reports([ranked.stages for ranked in runs])
+        if self.options.mode != "dense":
+            self.meta["words_found"] = any(ranked.words_found for ranked in runs)
         for ranked in runs:
             if ranked.rerank_report is not None:
                 self.meta["rerank"] = ranked.rerank_report
-            for key, told in (("degraded", ranked.degraded), ("notes", ranked.notes)):
-                self.meta[key] += [part for part in told if part not in self.meta[key]]
-        self.meta["reranked"] = self.options.rerank is not None and "reranker" not in self.meta["degraded"]
+            for held, told in ((self.meta["degraded"], ranked.degraded), (self.meta["notes"], ranked.notes)):
+                held += [part for part in told if part not in held]
+        self.meta["reranked"] = self.options.rerank is not None and any(
+            stage["name"] == "rerank" and stage["ran"] for stage in self.meta["stages"]
+        )
+        if not self.dense and self.options.mode != "lexical":
+            self.meta["stages"][0]["degraded"] = True
         if self.options.mode != "dense" and not any(ranked.question.terms for ranked in runs):
             self.meta["notes"].append("The query has no words that the lexical index keeps.")
-        if self.options.mode == "dense" and not any(ranked.picks or np.any(ranked.question.vector) for ranked in runs):
-            self.meta["notes"].append("The embedder makes nothing of the query.")
+        if (
+            self.dense
+            and self.options.mode == "dense"
+            and not any(ranked.picks or np.any(ranked.question.vector) for ranked in runs)
+        ):
+            self.meta["notes"].append("The embedder finds nothing in the query to compare.")
 
 
-def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
+def _meta(snapshot: Snapshot, options: SearchOptions) -> Meta:
     return {
         "version": snapshot.version,
+        "content_version": snapshot.content_version,
         "mode": options.mode,
         "fusion": options.fusion if options.mode == "hybrid" else None,
+        "space": None if options.mode == "lexical" else options.space or snapshot.default_space,
+        "answered_by": answered_by(snapshot, options),
         "channels": [],
         "degraded": [],
         "notes": [],
+        "stages": [],
         "timings": {},
     }
 
@@ -224,25 +250,12 @@ def _meta(snapshot: Snapshot, options: SearchOptions) -> dict[str, Any]:
 def _why_empty(corpus: Any) -> str:
     """What to know of a corpus without records; what was wrong is known in the process that built it."""
     report = getattr(corpus, "report", None)
-    problems = [*report.failed, *report.skipped] if report is not None else []
-    if not problems:
-        return f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
-    items = "1 item" if len(problems) == 1 else f"{len(problems):,} items"
-    first = f"{problems[0].id!r}: {problems[0].reason.rstrip('.')}"
-    return f"The corpus {corpus.name!r} is empty: {items} could not be taken in, among them {first}."
+    if report is not None and report.notes:
+        return str(report.notes[0])
+    return f"The corpus {corpus.name!r} is empty; look at what its source holds, and build again."
 
 
 def _check_surfaces(snapshot: Snapshot, options: SearchOptions) -> None:
     for asked in (options.surfaces, options.surface_weights):
         for kind in asked or ():
             choice("surface", kind, sorted(snapshot.kinds()))
-
-
-def _check_embedder(corpus: Any, config: Mapping[str, Any]) -> None:
-    built_with = config.get("embedder_id")
-    if built_with and corpus.embedder_id and built_with != corpus.embedder_id:
-        raise EmbedderMismatch(
-            f"The corpus {corpus.name!r} was built with the embedder {built_with!r}, "
-            f"but is searched with {corpus.embedder_id!r}.",
-            remedy="Open it with the embedder that built it, rebuild it, or search with mode='lexical'.",
-        )

@@ -67,7 +67,9 @@ def _checked(answer: Any, count: int) -> NDArray[np.float64]:
             f"The reranker returned {type(answer).__name__!r}; it must return a list with a number for each segment."
         ) from error
     if scores.shape != (count,):
-        raise InvalidInput(f"The reranker returned {scores.size} scores for {count} segments; it must be one each.")
+        raise InvalidInput(
+            f"The reranker returned {scores.size} scores for {count} segments; it must return one for each."
+        )
     if not np.isfinite(scores).all():
         raise InvalidInput("The reranker returned a score that is not a finite number.")
     return scores

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ir.base import Record, ledger_key
 from ir.errors import NoLedgerEntry
-from ir.retrieve.names import opened
+from ir.protocols import Store, StoreOrName
 
 __all__ = ["records_for_artifact", "store_of"]
 
 
-def store_of(store_or_corpus: Any) -> Any:
+def store_of(store_or_corpus: StoreOrName) -> Store:
     """The store behind a store, a corpus or a corpus name; no embedder is loaded."""
-    corpus = opened(store_or_corpus)
-    return getattr(corpus, "store", corpus)
+    from ir.index.opening import as_store
+
+    return as_store(store_or_corpus)
 
 
-def records_for_artifact(store_or_corpus: Any, artifact_id: str, *, surface_kind: str | None = None) -> list[Record]:
+def records_for_artifact(
+    store_or_corpus: StoreOrName, artifact_id: str, *, surface_kind: str | None = None
+) -> list[Record]:
     """All stored records of an artifact in plan order, or those of one kind.
 
     The ledger says which they are. ``NoLedgerEntry`` if it does not know the artifact, ``KeyError`` if it names a

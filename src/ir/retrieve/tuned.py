@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ir.protocols import Corpus
+
 __all__ = ["TUNABLE", "tuned_options"]
 
 #: The options of a search that tuning chooses.
 TUNABLE = ("mode", "fusion", "alpha", "bm25_sat_k", "feedback")
 
 
-def tuned_options(corpus: Any) -> dict[str, Any]:
+def tuned_options(corpus: Corpus) -> dict[str, Any]:
     """The options that were chosen for a corpus; none if it was not tuned, or for another embedder than it has now."""
     config = corpus.store.get_config()
     tuned = config.get("tuned")

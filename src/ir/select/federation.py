@@ -8,13 +8,23 @@ from typing import Any
 
 from ir.base import Hits, SearchHit, tag_source
 from ir.errors import InvalidInput
+from ir.index.opening import as_corpus
 from ir.options import DFLT_RRF_K, choice
+from ir.protocols import Corpora, Corpus
 from ir.select.checks import count, number
-from ir.select.gating import AUTO, DiscoveryResult, Floor, Gated, Request, floors_by_name, gate_source, opened
+from ir.select.gated_source import (
+    AUTO,
+    Floor,
+    Gated,
+    Request,
+    floors_by_name,
+    gate_source,
+)
 from ir.select.magnitude import COMPARABLE, magnitude
+from ir.select.result import DiscoveryResult
 from ir.select.selection import apply_rule
 
-__all__ = ["MERGES", "Merge", "discover_federated"]
+__all__ = ["MERGES", "Merge", "discover_federated", "floors_of", "gate_all", "sources_by_name"]
 
 MERGES = ("rrf", "score")
 
@@ -42,7 +52,7 @@ class Merge:
     def name(self) -> str:
         return self.how if isinstance(self.how, str) else str(getattr(self.how, "__name__", "custom"))
 
-    def check(self, sources: Mapping[str, Any]) -> None:
+    def check(self, sources: Mapping[str, Corpus]) -> None:
         """Whether it can be done for these sources."""
         unknown = [name for name in self.weights or () if name not in sources]
         if unknown:
@@ -66,31 +76,30 @@ class Merge:
             merged = list(self.how({name: list(hits) for name, hits in found.items()}))
             if not all(isinstance(hit, SearchHit) for hit in merged):
                 raise InvalidInput("The merge callable must return search hits.")
-            return merged[:k]
+            # The callable's scores are its own: take them as they are.
+            return [replace(hit, ordinal=False) for hit in merged[:k]]
         if self.how == "rrf":
             by_source: dict[str | None, Sequence[SearchHit]] = dict(found.items())
             return fuse_hits(by_source, rrf_k=self.rrf_k or DFLT_RRF_K, weights=self.weights, k=k)
-        scored = [_by_magnitude(hit, hits.meta) for name, hits in found.items() for hit in tag_source(hits, name)]
+        scored = [_by_magnitude(hit) for name, hits in found.items() for hit in tag_source(hits, name)]
         return sorted(scored, key=lambda hit: -hit.score)[:k]
 
 
-def share_embedder(corpora: Iterable[Any]) -> bool:
+def share_embedder(corpora: Iterable[Corpus]) -> bool:
     """Whether scores of these corpora are on one scale, as far as the model decides it."""
     return len({corpus.embedder_id for corpus in corpora}) == 1
 
 
-def discover_federated(corpora: Sequence[Any], request: Request, min_score: Any, merge: Merge) -> DiscoveryResult:
+def discover_federated(corpora: Corpora, request: Request, min_score: Any, merge: Merge) -> DiscoveryResult:
     """:func:`ir.discover` for a list of corpora."""
-    sources = _named(corpora)
-    floors = _floors(min_score, list(sources))
+    sources = sources_by_name(corpora)
+    floors = floors_of(min_score, list(sources))
     merge.check(sources)
-    gated = _gate_all(sources, request, floors)
+    gated = gate_all(sources, request, floors)
     found = {name: one.hits for name, one in gated.items() if one.hits and not one.abstained}
     ranking = merge(found, int(request.search_kw["k"]))
     shared = share_embedder(sources.values()) and request.mode != "lexical"
-    meta = {"mode": request.mode, COMPARABLE: shared and not callable(merge.how), **_common(found)}
-    if callable(merge.how):
-        meta["fusion"] = None  # the callable's scores are its own: take them as they are
+    meta = {"mode": request.mode, COMPARABLE: shared and not callable(merge.how)}
     rule = replace(request.rule, min_score=None)
     selection = apply_rule(Hits(ranking, meta), rule)
     if selection.abstained and not found and any(one.hits for one in gated.values()):
@@ -98,7 +107,7 @@ def discover_federated(corpora: Sequence[Any], request: Request, min_score: Any,
     signals: dict[str, Any] = {
         "merge": merge.name,
         "sources": list(sources),
-        "per_source": {name: one.signals() for name, one in gated.items()},
+        "per_source": {name: one.signals(request.mode) for name, one in gated.items()},
         "notes": [note for one in gated.values() for note in (*one.hits.meta.get("notes", ()), *one.notes)],
         "degraded": sorted({part for one in gated.values() for part in one.hits.meta.get("degraded", ())}),
     }
@@ -108,19 +117,21 @@ def discover_federated(corpora: Sequence[Any], request: Request, min_score: Any,
     return request.result(selection, n_retrieved, corpus=sources, signals=signals, answerable=_answerable(gated))
 
 
-def _named(corpora: Sequence[Any]) -> dict[str, Any]:
+def sources_by_name(corpora: Corpora) -> dict[str, Corpus]:
+    """Each corpus, opened, under its name."""
     if not corpora:
         raise InvalidInput("Give at least one corpus to discover in.")
-    sources: dict[str, Any] = {}
+    sources: dict[str, Corpus] = {}
     for each in corpora:
-        corpus = opened(each)
+        corpus = as_corpus(each)
         if corpus.name in sources:
             raise InvalidInput(f"The corpus {corpus.name!r} is given twice; each source needs a name of its own.")
         sources[corpus.name] = corpus
     return sources
 
 
-def _floors(min_score: Any, names: list[str]) -> dict[str, Floor]:
+def floors_of(min_score: Any, names: list[str]) -> dict[str, Floor]:
+    """The floor of each source."""
     if min_score is None or min_score == AUTO:
         return dict.fromkeys(names, min_score)
     if isinstance(min_score, Mapping):
@@ -131,7 +142,7 @@ def _floors(min_score: Any, names: list[str]) -> dict[str, Floor]:
     )
 
 
-def _gate_all(sources: Mapping[str, Any], request: Request, floors: Mapping[str, Floor]) -> dict[str, Gated]:
+def gate_all(sources: Mapping[str, Corpus], request: Request, floors: Mapping[str, Floor]) -> dict[str, Gated]:
     """Every source searched. A surface kind that only some sources have is asked of those, and weighed there."""
     asked, weights = (request.search_kw.get(name) for name in ("surfaces", "surface_weights"))
     weights = weights if isinstance(weights, Mapping) else {}
@@ -158,23 +169,13 @@ def _gate_all(sources: Mapping[str, Any], request: Request, floors: Mapping[str,
     return gated
 
 
-def _kinds(corpus: Any) -> frozenset[str]:
+def _kinds(corpus: Corpus) -> frozenset[str]:
     with corpus.store.snapshot() as snapshot:
         return frozenset(snapshot.kinds())
 
 
-def _by_magnitude(hit: SearchHit, meta: Mapping[str, Any]) -> SearchHit:
-    strength = magnitude(hit, meta)
-    if strength == hit.score:
-        return hit
-    return replace(hit, score=strength)
-
-
-def _common(found: Mapping[str, Hits]) -> dict[str, Any]:
-    """How the sources' hits were made, for reading their magnitude: the same search ran in each."""
-    for hits in found.values():
-        return {key: hits.meta[key] for key in ("fusion", "reranked") if key in hits.meta}
-    return {}
+def _by_magnitude(hit: SearchHit) -> SearchHit:
+    return replace(hit, score=magnitude(hit), ordinal=False)
 
 
 def _answerable(gated: Mapping[str, Gated]) -> dict[str, Any] | None:

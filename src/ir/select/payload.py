@@ -8,11 +8,15 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ir.system import open_to_read
+
 __all__ = ["Payload", "bundle_of", "cut", "read_pointer"]
 
 #: How many files of a bundle are listed, and how many folder entries are looked at for them.
 MAX_BUNDLE_FILES = 200
 _SKILL_FILE = "skill.md"
+#: What stands for a folder, the first of these that is there; capitals make no difference.
+_READMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 
 
 class Payload(NamedTuple):
@@ -42,13 +46,19 @@ def cut(payload: Payload, max_chars: int) -> Payload:
 
 
 def read_pointer(pointer: str, max_chars: int) -> Payload:
-    """The text of a regular file, read no further than ``max_chars`` can need.
+    """The text of a regular file, or of the README of a folder, read no further than ``max_chars`` can need.
 
-    Devices, pipes and folders are refused without waiting on them.
+    Devices and pipes are refused without waiting on them.
     """
     try:
+        path = Path(pointer).expanduser()
+        if path.is_dir():
+            readme = _readme_of(path)
+            if readme is None:
+                return Payload(None, f"unreadable: {pointer}: a folder without a README")
+            path = readme
         # Without blocking, since a pipe nobody writes to would hold the caller for ever.
-        descriptor = os.open(Path(pointer).expanduser(), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = open_to_read(path)
     except (OSError, ValueError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return Payload(None, f"unreadable: {pointer}: {reason}")
@@ -66,12 +76,35 @@ def read_pointer(pointer: str, max_chars: int) -> Payload:
     try:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(data, final=complete)
     except UnicodeDecodeError:
-        return Payload(None, f"unreadable: {pointer}: not UTF-8 text")
+        found = _in_one_byte(data)
+        if found is None:
+            return Payload(None, f"unreadable: {pointer}: not UTF-8 text")
+        text = found
     if "\x00" in text:
         return Payload(None, f"unreadable: {pointer}: not text")
     if not complete or len(text) > max_chars:
         return Payload(text, f"cut to the first {max_chars:,} characters of {status.st_size:,} bytes")
     return Payload(text)
+
+
+def _in_one_byte(data: bytes) -> str | None:
+    """The text of a file in an older encoding, as the index read it; ``None`` if it is no text."""
+    from ir.sources.decode import NotText, decode_text
+
+    try:
+        return None if b"\0" in data else decode_text(data)
+    except NotText:
+        return None
+
+
+def _readme_of(folder: Path) -> Path | None:
+    """The README of a folder: a file of its own, not a link to somewhere else."""
+    found: dict[str, Path] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.lower() in _READMES and entry.is_file(follow_symlinks=False):
+                found[entry.name.lower()] = Path(entry.path)
+    return next((found[name] for name in _READMES if name in found), None)
 
 
 def bundle_of(pointer: str) -> list[dict[str, Any]]:

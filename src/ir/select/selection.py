@@ -48,8 +48,11 @@ class Selection:
         """The selection in JSON's types only."""
         return {
             "selected": [hit.to_dict() for hit in self.selected],
+            "selected_ids": self.selected_ids,
             "candidates": [hit.to_dict() for hit in self.candidates],
+            "n_candidates": len(self.candidates),
             "abstained": self.abstained,
+            "sufficient": self.sufficient,
             "reason": self.reason,
             "signals": json_clean(self.signals),
         }

@@ -6,7 +6,7 @@ import importlib.util
 from typing import Any
 
 from ir.base import POINTER_KEYS
-from ir.sources.decode import decode_text
+from ir.sources.decode import decode
 from ir.sources.frontmatter import split_front_matter
 
 __all__ = ["format_of", "missing_extra", "parse"]
@@ -24,7 +24,7 @@ def format_of(name: str) -> str:
     >>> format_of("a/B.MD"), format_of("x.py"), format_of("Makefile"), format_of(".env")
     ('markdown', 'py', 'text', 'text')
     """
-    # Asked for every file of every walk, and a path object would take most of that time.
+    # Called for every file of every walk; making a path object would take most of the time.
     stem, _, suffix = name[name.rfind("/") + 1 :].rpartition(".")
     kind = suffix.lower() if stem.strip(".") else ""
     return _FORMATS.get(kind, kind or "text")
@@ -42,19 +42,30 @@ def parse(format: str, data: bytes) -> tuple[dict[str, Any], str | None]:
     """The raw item of a file's bytes, and a problem that left its text usable.
 
     Keys that start with ``_`` are for strategies: the file's line on which the text starts (``None`` if the text is
-    not that of the file), and the offsets of pages. Raises :class:`ir.sources.decode.NotText`.
+    not that of the file), and the offsets of pages or cells. ``encoding`` is there if it had to be found out. Raises
+    :class:`ir.sources.decode.NotText`.
     """
     if format == "pdf":
         from ir.sources.pdf import pdf_text
 
         text, pages, title = pdf_text(data)
         return {"text": text, "_pages": pages, "_first_line": None, **({"title": title} if title else {})}, None
-    text = decode_text(data)
+    text, encoding = decode(data)
+    raw, problem = _parse_text(format, text)
+    return raw if encoding is None else {**raw, "encoding": encoding}, problem
+
+
+def _parse_text(format: str, text: str) -> tuple[dict[str, Any], str | None]:
     if format == "html":
         from ir.sources.html import html_text
 
         text, title = html_text(text)
         return {"text": text, "_first_line": None, **({"title": title} if title else {})}, None
+    if format == "ipynb":
+        from ir.sources.notebook import notebook_text
+
+        text, cells = notebook_text(text)
+        return {"text": text, "_first_line": None, "_cells": cells}, None
     if format == "markdown":
         front = split_front_matter(text)
         # What a file says about itself must not make a reader open another one.

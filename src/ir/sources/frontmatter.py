@@ -67,7 +67,7 @@ def _load(block: str) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ValueError(f"a mapping is expected, not a {type(loaded).__name__}")
     fields = {str(key): _plain(value) for key, value in loaded.items()}
-    # A title is there to be found by, and only texts are.
+    # A title is there to be searched, and only text can be.
     if type(fields.get("title")) in (int, float):
         fields["title"] = str(fields["title"])
     return fields

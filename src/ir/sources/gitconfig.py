@@ -28,7 +28,7 @@ def excludes_file(repository: Path, top: Path) -> Path | None:
             for name, value in _entries(settings, read):
                 if name == "core.excludesfile":
                     file = top / Path(value).expanduser()
-        # A pipe would be waited for without end.
+        # Reading a pipe could block forever.
         return file if file.is_file() else None
     except (OSError, ValueError, RuntimeError):  # the last if there is no home
         return None
@@ -47,7 +47,7 @@ def _entries(file: Path, read: set[Path]) -> Iterator[tuple[str, str]]:
     for line in _text(file).replace("\\\n", "").split("\n"):
         header = _SECTION.match(line)
         if header is not None:
-            # One such as [remote "origin"] has other names than these.
+            # A section such as [remote "origin"] holds other names than these.
             section = "" if header[2] else header[1].lower()
         entry = _ENTRY.match(line, header.end() if header is not None else 0)
         if entry is None:

@@ -11,9 +11,9 @@ from ir.sources.wildmatch import Rule, rule_of
 
 __all__ = ["IGNORE_FILES", "IgnoreRules"]
 
-#: Read in every folder, the later over the earlier.
+#: Read in every folder; later ones override earlier ones.
 IGNORE_FILES = (".gitignore", ".ignore", ".irignore")
-#: What in a folder says that there are rules.
+#: Entries of a folder that show that it has rules.
 _TELLING = frozenset({*IGNORE_FILES, ".git"})
 _LARGEST = 1_000_000
 
@@ -66,7 +66,7 @@ class IgnoreRules:
 
 
 class _Outside(IgnoreRules):
-    """Rules of a folder above the walked root: there, paths begin with the way down to the root."""
+    """Rules of a folder above the walked root; its paths begin with the path down to the root."""
 
     def _local(self, path: str) -> str:
         return f"{self._prefix}{path}".rstrip("/")
@@ -82,7 +82,7 @@ def _is_ignored(folder: Path, above: Iterable[tuple[Path, list[_Spec]]]) -> bool
 
 
 class _Spec:
-    """One ignore file. Most paths match no rule at all, which two joined expressions tell at once."""
+    """One ignore file. Most paths match no rule; two combined expressions find that out at once."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         #: The last rule that matches decides.

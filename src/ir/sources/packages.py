@@ -4,36 +4,52 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ir.errors import SourceError
+from ir.errors import InvalidInput, SourceError
+from ir.names import package_name, required_package
 from ir.sources.loaded import Loader, Placed
+from ir.sources.records import fetched, names_function, resolve_fetcher
 from ir.sources.skipped import Skip
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
-__all__ = ["README_CHARS", "load_packages"]
+__all__ = ["README_CHARS", "Repos", "load_packages"]
 
 README_CHARS = 20_000
 OURS, THIRD_PARTY = "ours", "third-party"
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _READMES = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 
 
-def load_packages(manifest: str | Path | None = None, readme_chars: int = README_CHARS) -> Loader:
-    """A loader of the projects a manifest lists, or of the installed distributions if there is none.
+#: Project folders, or patterns of them such as ``~/code/*``; or a function that returns them, or its name.
+Repos = Sequence[str | Path] | Callable[[], Iterable[str | Path]] | str
 
-    What is listed, or installed in editable form, is ``"ours"``; the rest is ``"third-party"``.
+
+def load_packages(
+    manifest: str | Path | None = None,
+    readme_chars: int = README_CHARS,
+    repos: Repos | None = None,
+    exclude: Sequence[str] | None = None,
+) -> Loader:
+    """A loader of the projects that a manifest lists and of those in ``repos``, or of what is installed without both.
+
+    What is listed, or installed in editable form, is ``"ours"``; the rest is ``"third-party"``. ``exclude`` has
+    patterns of names, and of whole paths of project folders.
     """
+    folders = None if repos is None else _folders_of(repos)
+    excluded = _Exclusion(exclude)
 
     def load(skip: Skip) -> Iterator[Placed]:
-        found = _installed() if manifest is None else _listed(Path(manifest).expanduser(), skip)
         taken: dict[str, str] = {}
-        for record, place in found:
-            name = re.sub(r"[-_.]+", "-", record["name"]).lower()
+        for record, place in _found(manifest, folders, excluded, skip):
+            if excluded.leaves_out(record["name"]):
+                continue
+            name = package_name(record["name"])
             if name in taken:
                 skip(place, f"the package {record['name']!r} was already found at {taken[name]}")
                 continue
@@ -42,6 +58,65 @@ def load_packages(manifest: str | Path | None = None, readme_chars: int = README
             yield Placed(record["name"], record, place)
 
     return load
+
+
+def _found(
+    manifest: str | Path | None, folders: Callable[[], list[str]] | None, excluded: _Exclusion, skip: Skip
+) -> Iterator[tuple[dict[str, Any], str]]:
+    listed = _listed(Path(manifest).expanduser(), skip) if manifest is not None else iter(())
+    given = _given(folders(), skip) if folders is not None else iter(())
+    for folder, place in chain(listed, given):
+        if not excluded.leaves_out_folder(folder):
+            yield from _read(folder, place, skip)
+    if manifest is None and folders is None:
+        yield from _installed()
+
+
+def _folders_of(repos: Repos) -> Callable[[], list[str]]:
+    """How to get the folders, as they were given; a function is asked at every load."""
+    if callable(repos) or names_function(repos):
+        fetch: Callable[[], Iterable[Any]] = resolve_fetcher(repos)  # type: ignore[arg-type]
+        return lambda: [str(folder) for folder in fetched(fetch)]
+    given = [repos] if isinstance(repos, (str, Path)) else repos
+    if not isinstance(given, Sequence) or not all(isinstance(folder, (str, Path)) for folder in given):
+        raise InvalidInput(
+            f"repos must be folders, patterns of folders or a function that returns them, not {repos!r}.",
+            remedy="Write for instance: repos=['~/code/*', '~/work/app']",
+        )
+    return lambda: [str(folder) for folder in given]
+
+
+class _Exclusion:
+    """Which packages are left out: by their names, or by their folders, which are not even read."""
+
+    def __init__(self, patterns: Sequence[str] | None) -> None:
+        given = [patterns] if isinstance(patterns, str) else patterns or []
+        if not isinstance(given, Sequence) or not all(isinstance(pattern, str) for pattern in given):
+            raise InvalidInput(
+                f"exclude must be patterns of names or folders, not {patterns!r}.",
+                remedy="Write for instance: exclude=['types-*', '*/archive/*']",
+            )
+        self._names = [package_name(pattern) for pattern in given]
+        self._folders = [str(Path(pattern).expanduser()) for pattern in given]
+
+    def leaves_out(self, name: str) -> bool:
+        return any(fnmatchcase(package_name(name), pattern) for pattern in self._names)
+
+    def leaves_out_folder(self, folder: Path) -> bool:
+        ways = {str(folder), str(folder.resolve())}
+        return any(fnmatchcase(way, pattern) for way in ways for pattern in self._folders)
+
+
+def _given(folders: Iterable[str], skip: Skip) -> Iterator[tuple[Path, str]]:
+    from glob import glob
+
+    for given in folders:
+        whole = str(Path(given).expanduser())
+        matched = [whole] if Path(whole).exists() else sorted(glob(whole))  # noqa: PTH207 - `*` leaves hidden ones out
+        projects = [folder for folder in map(Path, matched) if folder.is_dir()]
+        if not projects:
+            skip(given, "there is no such folder")
+        yield from ((folder, str(folder)) for folder in projects)
 
 
 def _installed() -> Iterator[tuple[dict[str, Any], str]]:
@@ -75,20 +150,18 @@ def _editable(distribution: Distribution) -> bool:
 def _names(requirements: Iterable[Any]) -> list[str]:
     """The names that requirements ask for, without versions; those of extras are left out.
 
-    >>> _names(["numpy>=1.26", "Rich ; python_version > '3'", "pytest; extra == 'dev'"])
-    ['numpy', 'rich']
+    >>> _names(["numpy>=1.26", "Foo.Bar_baz ; python_version > '3'", "pytest; extra == 'dev'"])
+    ['numpy', 'foo-bar-baz']
     """
-    names = []
-    for requirement in requirements:
-        if not isinstance(requirement, str) or re.search(r";.*\bextra\s*==", requirement):
-            continue
-        match = _REQUIREMENT.match(requirement)
-        if match:
-            names.append(match[1].lower())
-    return list(dict.fromkeys(names))
+    needed = (
+        requirement
+        for requirement in requirements
+        if isinstance(requirement, str) and not re.search(r";.*\bextra\s*==", requirement)
+    )
+    return list(dict.fromkeys(filter(None, map(required_package, needed))))
 
 
-def _listed(manifest: Path, skip: Skip) -> Iterator[tuple[dict[str, Any], str]]:
+def _listed(manifest: Path, skip: Skip) -> Iterator[tuple[Path, str]]:
     try:
         lines = manifest.read_text("utf-8-sig", "replace").splitlines()
     except OSError as error:
@@ -98,23 +171,34 @@ def _listed(manifest: Path, skip: Skip) -> Iterator[tuple[dict[str, Any], str]]:
         ) from error
     for number, line in enumerate(lines, 1):
         entry = line.strip()
-        # As the interpreter reads such files: comments, and lines that it would run.
+        # The interpreter treats these lines specially too: comments, and lines that it would run.
         if not entry or entry.startswith(("#", "import ", "import\t")):
             continue
         folder = manifest.parent / Path(entry).expanduser()
         place = f"{manifest.name}:{number}"
-        try:
-            if not folder.is_dir():
-                skip(place, f"there is no folder {entry!r}")
-                continue
-            record, problem = _project(folder)
-        except OSError as error:
-            # A package is called as its file says, so nobody knows which one could not be read: all of them stay.
-            skip(place, f"{error.filename} cannot be read: {error.strerror}", "")
-            continue
-        if problem:
-            skip(place, problem)
-        yield record, place
+        if _is_folder(folder):
+            yield folder, place
+        else:
+            skip(place, f"there is no folder {entry!r}")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return True  # reading it will report the reason
+
+
+def _read(folder: Path, place: str, skip: Skip) -> Iterator[tuple[dict[str, Any], str]]:
+    try:
+        record, problem = _project(folder)
+    except OSError as error:
+        # A package gets its name from its file, so it is unknown which one could not be read: all of them stay.
+        skip(place, f"{error.filename} cannot be read: {error.strerror}", "")
+        return
+    if problem:
+        skip(place, problem)
+    yield record, place
 
 
 def _project(folder: Path) -> tuple[dict[str, Any], str | None]:

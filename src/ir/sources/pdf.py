@@ -19,7 +19,7 @@ def pdf_text(data: bytes) -> tuple[str, list[int], str | None]:
         import pypdf
     except ImportError as error:
         raise MissingExtra("pypdf", "pdf", "Reading PDF files") from error
-    # It reports every oddity of a file through logging; what matters here is whether text came out.
+    # The library logs every oddity of a file; all that matters here is whether there is text.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from ir.base import POINTER_KEYS
 from ir.errors import InvalidInput, SourceError
 from ir.filters import matches, parse_filter
 from ir.sources.files import FileScope
@@ -57,17 +59,46 @@ def _roots(given: Sequence[str | Path] | None) -> list[Path]:
     there = [root for root in found if root.is_dir()]
     if not there:
         raise SourceError(
-            f"There are no skills: none of {', '.join(SKILL_ROOTS)} exists.", remedy="Name the folders with roots=."
+            f"There are no skills: none of {', '.join(SKILL_ROOTS)} exists.",
+            remedy="Name a folder: ir register skills PATH --kind skills; from Python, roots=[…].",
         )
     return there
 
 
 def _fetched(fetch: Fetcher) -> Iterator[Placed]:
+    named: dict[str, list[Placed]] = {}
     for number, record in enumerate(fetched(fetch), 1):
         name = record.get("id") or record.get("name") if isinstance(record, Mapping) else None
         if not name:
             raise SourceError(f"Skill record {number} has no name.", remedy="Each record is a mapping with 'name'.")
-        yield Placed(str(name), dict(record), f"record {number}")
+        named.setdefault(str(name), []).append(Placed(str(name), dict(record), f"record {number}"))
+    taken = set(named)
+    for equals in named.values():
+        yield from _told_apart(equals, taken)
+
+
+def _told_apart(equals: list[Placed], taken: set[str]) -> Iterator[Placed]:
+    """Skills of one name: the first keeps it, the others add their parent, else their path, else a number.
+
+    They are put in order by what they are, so that each has the same id in every build, however they are fetched.
+    """
+    if len(equals) == 1:
+        yield from equals
+        return
+    first, *others = sorted(equals, key=lambda skill: (*_places(skill.raw), repr(skill.raw)))
+    yield first
+    for skill in others:
+        within = [f"{skill.id}@{place}" for place in _places(skill.raw) if place]
+        numbered = (f"{skill.id}@{number}" for number in count(2))
+        own = next(candidate for candidate in chain(within, numbered) if candidate not in taken)
+        taken.add(own)
+        yield skill._replace(id=own)
+
+
+def _places(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Where a skill is at home: its parent, and its path."""
+    path = next((record[key] for key in POINTER_KEYS if record.get(key)), "")
+    return _text(record.get("parent")), str(path)
 
 
 def _found(roots: Iterable[Path], skip: Skip) -> Iterator[Placed]:
@@ -87,7 +118,7 @@ def _found(roots: Iterable[Path], skip: Skip) -> Iterator[Placed]:
             names.add(name)
             yield Placed(skill_id, record, raw["path"])
         for problem in scope.skipped():
-            # A skill is called as its file says, so nobody knows which one could not be read: all of them stay.
+            # A skill's name is in its file, so we cannot know which skill was unreadable: all of them stay.
             skip(f"{root.name}/{problem.id}", problem.reason, None if problem.below is None else "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ir.base import json_clean
 from ir.errors import SourceError
 from ir.sources.loaded import Loader, Placed
 from ir.sources.records import fetched
@@ -16,6 +17,8 @@ __all__ = ["load_tools"]
 
 Tools = Iterable[Any] | Mapping[str, Any] | str | Path
 _SCHEMA_KEYS = ("inputSchema", "input_schema", "parameters", "args_schema")
+#: The attributes to read from an object that cannot be dumped.
+_DEFINED = ("name", "title", "description", *_SCHEMA_KEYS, "outputSchema", "annotations", "server")
 
 
 def load_tools(tools: Tools | Callable[[], Tools]) -> Loader:
@@ -32,7 +35,9 @@ def load_tools(tools: Tools | Callable[[], Tools]) -> Loader:
             name = _get(tool, "name")
             if not isinstance(name, str) or not name.strip():
                 raise SourceError(f"Tool {number} has no name.", remedy="Each tool is a mapping or object with 'name'.")
-            yield Placed(name, _record(name, tool), f"tool {number}")
+            definition = _definition(tool)
+            # Put among the fields that no strategy reads, so that a change of the schema alone counts as a change.
+            yield Placed(name, {**_record(name, tool), "_definition": definition}, f"tool {number}", definition)
 
     return load
 
@@ -70,6 +75,19 @@ def _record(name: str, tool: Any) -> dict[str, Any]:
     if isinstance(server, str) and server:
         record["server"] = server
     return record
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    """All that is known of a tool: whoever chose it needs the schema to call it."""
+    if isinstance(tool, Mapping):
+        given: Mapping[str, Any] = tool
+    elif callable(dump := getattr(tool, "model_dump", None)):
+        given = dump(mode="json", by_alias=True, exclude_none=True)
+    else:
+        told = {key: getattr(tool, key, None) for key in _DEFINED}
+        given = {key: value for key, value in told.items() if value is not None}
+    clean: dict[str, Any] = json_clean(given)
+    return clean
 
 
 def _parameter(key: str, schema: Any) -> str:

@@ -19,7 +19,7 @@ _NEVER = """
     .git .hg .svn .bzr .jj node_modules __pycache__ .venv .tox .nox .mypy_cache .pytest_cache .ruff_cache
     .hypothesis .ipynb_checkpoints .eggs .idea .vs .gradle .terraform .DS_Store
 """
-#: Folders that hold no one's writing, whatever the ignore files say.
+#: Folders that hold nothing a person wrote, whatever the ignore files say.
 NEVER = frozenset(_NEVER.split())
 
 
@@ -48,7 +48,7 @@ def walk(root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip:
     pending: list[tuple[str, str, IgnoreRules]] = [(os.fspath(root), "", IgnoreRules.above_root(Path(real_root)))]
     while pending:
         folder, prefix, rules = pending.pop()
-        if prefix == corpora:  # an index that took itself in would change with every build
+        if prefix == corpora:  # an index that indexed itself would change with every build
             continue
         entries = _entries(folder, prefix, skip)
         if any(entry.name == "pyvenv.cfg" for entry in entries):
@@ -110,7 +110,7 @@ def _file(entry: os.DirEntry[str], path: str, real_root: str, skip: Skip) -> Fou
             skip(name, "link leads nowhere")
         return None
     except OSError as error:
-        # Nobody knows what it is; if it is a folder, what was indexed of it stays.
+        # Its type is unknown. It may be a folder, so what was indexed from it stays.
         skip(name, f"cannot be read: {error.strerror}", f"{name}/")
         return None
     if not stat.S_ISREG(info.st_mode):

@@ -1,6 +1,6 @@
 """A line of a .gitignore as a regular expression whose time does not explode, however many stars it has.
 
-What stands between two stars has a fixed length, so its first place is as good as any: once found it need not be looked
+What stands between two stars has a fixed length, so its first match is as good as any: once found it need not be looked
 for again, which atomic groups say. The same holds for the folders between two ``**``.
 """
 

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ir.base import Record, json_clean, storable
 from ir.errors import InvalidInput
 
-__all__ = ["clean_edges", "clean_record", "clean_records", "clean_settings", "common_dimension", "fits", "mode_key"]
+if TYPE_CHECKING:
+    from ir.base import Vector
+
+__all__ = [
+    "MAIN_SPACE",
+    "clean_record",
+    "clean_records",
+    "clean_settings",
+    "clean_vectors",
+    "common_dimension",
+    "fits",
+    "mixed_dimensions",
+    "mode_key",
+    "space_name",
+    "unknown_space",
+]
+
+#: The space of vectors that every corpus begins with.
+MAIN_SPACE = "main"
+_SPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def clean_record(record: Record) -> Record:
@@ -73,15 +93,15 @@ def common_dimension(records: Sequence[Record]) -> int:
     first = records[0]
     for record in records:
         if len(record.vector) != len(first.vector):
-            raise mixed_dimensions(record, len(first.vector), f"record {first.id!r}")
+            raise mixed_dimensions(record.id, len(record.vector), len(first.vector), f"record {first.id!r}")
     return len(first.vector)
 
 
-def mixed_dimensions(record: Record, dimension: int, others: str) -> InvalidInput:
+def mixed_dimensions(record_id: str, found: int, dimension: int, others: str) -> InvalidInput:
     return InvalidInput(
-        f"The vector of record {record.id!r} has {len(record.vector)} dimensions, that of {others} {dimension}: "
-        "one store holds vectors of one model.",
-        remedy="Delete the records of the other model first, or use another store.",
+        f"The vector of record {record_id!r} has {found} dimensions, that of {others} {dimension}: "
+        "one space holds vectors of one model.",
+        remedy="Add a space for the other model, or delete the records first.",
     )
 
 
@@ -94,20 +114,27 @@ def fits(vector: Any, dim: int | None) -> None:
         )
 
 
-def clean_edges(edges: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Edges as stores keep them: JSON's types, edge types without targets left out.
+def clean_vectors(vectors: Mapping[str, Any]) -> dict[str, Vector]:
+    """Vectors by record id as stores keep them: finite rows of single precision, all of one dimension."""
+    records = [Record(record_id, "", "", 0, "", vector) for record_id, vector in vectors.items()]
+    cleaned = clean_records(records)
+    common_dimension(cleaned)
+    return {record.id: record.vector for record in cleaned}
 
-    >>> clean_edges({"ref": ["b", ("other", "c")], "next": []})
-    {'ref': ['b', ['other', 'c']]}
-    """
-    out: dict[str, list[Any]] = {}
-    for edge_type, targets in edges.items():
-        if isinstance(targets, (str, bytes, Mapping)) or not hasattr(targets, "__iter__"):
-            raise InvalidInput(f"The edges of type {edge_type!r} must be a list of targets, not {targets!r}.")
-        cleaned = [json_clean(target) for target in targets]
-        if cleaned:
-            out[storable(str(edge_type))] = cleaned
-    return out
+
+def space_name(name: Any) -> str:
+    """``name`` if it can name a space of vectors (and a table or a folder, in stores that keep one for each)."""
+    if isinstance(name, str) and _SPACE.fullmatch(name):
+        return name
+    raise InvalidInput(
+        f"A space of vectors cannot be called {name!r}.",
+        remedy="Use up to 60 letters, digits, dots, dashes and underscores, beginning with a letter or a digit.",
+    )
+
+
+def unknown_space(name: Any, known: Iterable[str]) -> InvalidInput:
+    spaces = ", ".join(repr(space) for space in sorted(known))
+    return InvalidInput(f"There is no space {name!r} of vectors in this corpus; there are: {spaces}.")
 
 
 def clean_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from ir.analysis import Analyzer, document_terms
 from ir.base import Record, Row, heading_of, json_clean
 from ir.filters import matches
+from ir.links import Direction, Neighbour, Node
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.bm25 import Postings
-from ir.store.checks import fits
+from ir.store.checks import fits, unknown_space
+from ir.store.memory_graph import MemoryGraph
 from ir.store.vectors import stacked, unit_rows
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from ir.protocols import Refs, Scores, Vector
 
-__all__ = ["Lexicon", "MemorySnapshot"]
+__all__ = ["Lexicon", "MemorySnapshot", "Spaces"]
 
 _MOST_MASKS = 32
 #: A record's text and heading, and the terms they give.
@@ -56,25 +58,90 @@ class Lexicon:
         return record.text, heading, document_terms(self.analyzer, record.text, record.metadata)
 
 
+class SpaceMatrix:
+    """The vectors of one space as rows of length one; ``places`` says which records they are of, ascending."""
+
+    def __init__(self, vectors: Mapping[int, Vector]) -> None:
+        ordered = sorted(vectors)
+        self.places = np.array(ordered, dtype=np.int64)
+        self._rows = unit_rows(stacked([vectors[place] for place in ordered]))
+
+    @property
+    def dim(self) -> int | None:
+        return int(self._rows.shape[1]) if len(self.places) else None
+
+    def cosines(self, vector: Vector, refs: Refs) -> Scores:
+        out: Scores = np.zeros(len(refs), dtype=np.float32)
+        if not len(self.places):
+            return out
+        query = unit_rows(np.asarray(vector, dtype=np.float32))
+        fits(query, self.dim)
+        at, there = self._found(refs)
+        # Row by row and not as one product: a score must not depend on which other records are asked about.
+        out[there] = np.einsum("ij,j->i", self._rows[at[there]], query)
+        return out
+
+    def rows(self, refs: Refs) -> list[Vector | None]:
+        at, there = self._found(refs)
+        return [self._rows[row] if known else None for row, known in zip(at.tolist(), there.tolist(), strict=True)]
+
+    def _found(self, refs: Refs) -> tuple[Refs, NDArray[np.bool_]]:
+        at = np.minimum(np.searchsorted(self.places, refs), max(len(self.places) - 1, 0))
+        if not len(self.places):
+            return at, np.zeros(len(refs), dtype=np.bool_)
+        return at, self.places[at] == refs
+
+
+class Spaces:
+    """The spaces of one version, each put in order when it is first asked."""
+
+    def __init__(self, default: str, vectors: Mapping[str, Mapping[int, Vector]]) -> None:
+        self.default = default
+        self.names = list(vectors)
+        self._vectors = vectors
+        self._made: dict[str, SpaceMatrix] = {}
+
+    def of(self, name: str | None) -> SpaceMatrix:
+        name = self.default if name is None else name
+        if name not in self._vectors:
+            raise unknown_space(name, self.names)
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = SpaceMatrix(self._vectors[name])
+        return made
+
+
 class MemorySnapshot:
     """The records of one version; a ref is a record's place among them. Ties are broken by the lower ref."""
 
-    def __init__(self, version: str, records: Sequence[Record], lexicon: Lexicon, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        version: str,
+        content_version: str,
+        records: Sequence[Record],
+        lexicon: Lexicon,
+        config: Mapping[str, Any],
+        graph: MemoryGraph,
+        spaces: Spaces,
+    ) -> None:
         self.version = version
+        self.content_version = content_version
         self.lexicon = lexicon
         self._config = config
         self._records = records
-        self._matrix = unit_rows(stacked([record.vector for record in records]))
+        self._graph = graph
+        self._spaces = spaces
         numbers: dict[str, int] = {}
         self._artifacts = np.array(
             [numbers.setdefault(record.artifact_id, len(numbers)) for record in records], dtype=np.int64
         )
         self._masks: dict[Where, NDArray[np.bool_]] = {}
 
-    def renamed(self, version: str) -> MemorySnapshot:
-        """The same records as another version: something was written that search does not read."""
+    def renamed(self, version: str, content_version: str, graph: MemoryGraph | None) -> MemorySnapshot:
+        """The same records as another version; ``graph`` if it was the links that changed."""
         twin = copy.copy(self)
-        twin.version = version
+        twin.version, twin.content_version = version, content_version
+        twin._graph = graph or self._graph
         return twin
 
     def __len__(self) -> int:
@@ -82,8 +149,20 @@ class MemorySnapshot:
 
     @property
     def dim(self) -> int | None:
-        """The size of the stored vectors, ``None`` while there are none."""
-        return int(self._matrix.shape[1]) if self._records else None
+        """The size of the default space's vectors, ``None`` while there are none."""
+        return self._spaces.of(None).dim
+
+    @property
+    def default_space(self) -> str:
+        return self._spaces.default
+
+    def spaces(self) -> Mapping[str, int | None]:
+        """The dimension of each space of vectors."""
+        return {name: self._spaces.of(name).dim for name in self._spaces.names}
+
+    def unembedded(self, space: str | None = None) -> int:
+        """How many records have no vector in a space."""
+        return len(self._records) - len(self._spaces.of(space).places)
 
     def config(self) -> Mapping[str, Any]:
         """The corpus's settings in this version."""
@@ -93,10 +172,11 @@ class MemorySnapshot:
         """The surface kinds that some record has."""
         return frozenset(record.surface_kind for record in self._records)
 
-    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
-        """The nearest records by cosine, all of them candidates."""
-        candidates = np.flatnonzero(self._mask(where))
-        return _best(candidates, self.dense_scores(vector, candidates), limit)
+    def dense(self, vector: Vector, limit: int, where: Where, space: str | None = None) -> Ranking:
+        """The nearest records by cosine; all that have a vector in the space are candidates."""
+        matrix = self._spaces.of(space)
+        candidates = matrix.places[self._mask(where)[matrix.places]]
+        return _best(candidates, self.dense_scores(vector, candidates, space), limit)
 
     def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
         """The best records by BM25 among those that hold a term."""
@@ -104,15 +184,13 @@ class MemorySnapshot:
         candidates = np.flatnonzero(self._mask(where) & (scores > 0))
         return _best(candidates, scores[candidates], limit)
 
-    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
-        """The cosine of each given record; 0 for a vector of zeros."""
-        query = unit_rows(np.asarray(vector, dtype=np.float32))
-        if not self._records:
-            return np.zeros(len(refs), dtype=np.float32)
-        fits(query, self.dim)
-        # Row by row and not as one product: a score must not depend on which other records are asked about.
-        cosines: Scores = np.einsum("ij,j->i", self._matrix[refs], query)
-        return cosines
+    def dense_scores(self, vector: Vector, refs: Refs, space: str | None = None) -> Scores:
+        """The cosine of each given record; 0 for one that has no vector in the space, or one of zeros."""
+        return self._spaces.of(space).cosines(vector, refs)
+
+    def vectors(self, refs: Refs, space: str | None = None) -> list[Vector | None]:
+        """The vector of each given record, of length one; ``None`` where it has none in the space."""
+        return self._spaces.of(space).rows(refs)
 
     def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
         """The BM25 score of each given record; 0 where no term matches."""
@@ -126,6 +204,24 @@ class MemorySnapshot:
     def rows(self, refs: Refs) -> list[Row]:
         """The records, with metadata that is the caller's to change."""
         return [_row(self._records[int(ref)]) for ref in refs]
+
+    def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        return self._graph.nodes(node_ids)
+
+    def neighbours(
+        self,
+        node_ids: Sequence[str],
+        *,
+        types: Collection[str] | None = None,
+        direction: Direction = "out",
+        limit: int | None = None,
+    ) -> list[list[Neighbour]]:
+        return self._graph.neighbours(node_ids, types=types, direction=direction, limit=limit)
+
+    def degrees(
+        self, node_ids: Sequence[str], *, types: Collection[str] | None = None, direction: Direction = "out"
+    ) -> list[int]:
+        return self._graph.degrees(node_ids, types=types, direction=direction)
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         """What BM25 knows about the terms."""

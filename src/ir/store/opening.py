@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ir.config import corpus_dir
 from ir.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ir.store.base import BaseStore
 
 __all__ = ["ENGINES", "for_corpus", "names_server", "open_store", "without_password"]
 
@@ -21,20 +24,22 @@ ENGINES: dict[str, tuple[str, str]] = {
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
 
 
-def open_store(address: str) -> Any:
+def open_store(address: str) -> BaseStore:
     """The store at an address: ``postgresql://…``, ``local:NAME``, ``memory:`` or the path of a folder.
 
     >>> open_store("memory:"), open_store("local:notes")  # doctest: +ELLIPSIS
     (<...CorpusStore object at ...>, LocalStore('...notes'))
     """
-    # All stores are kinds of CorpusStore, which opens them through here: none of them can be imported at the top.
     scheme = scheme_of(address)
+    store: BaseStore
     if scheme == "memory":
-        return import_module("ir.store.mapping").CorpusStore.memory()
-    if scheme in (None, "local"):
+        store = import_module("ir.store.mapping").CorpusStore.memory()
+    elif scheme in (None, "local"):
         folder = address if scheme is None else corpus_dir(address.partition(":")[2])
-        return import_module("ir.store.local").LocalStore(folder)
-    return engine_of(scheme)(address)
+        store = import_module("ir.store.local").LocalStore(folder)
+    else:
+        store = engine_of(scheme)(address)
+    return store
 
 
 def names_server(address: str) -> bool:

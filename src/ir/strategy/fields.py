@@ -78,5 +78,5 @@ def _scalar(value: Any) -> Any:
         return value
     if isinstance(value, (date, time)):
         return value.isoformat()
-    # numpy's scalars: JSON, and so the stores, know only Python's.
+    # numpy's scalars: JSON, and therefore every store, knows only Python's.
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else None

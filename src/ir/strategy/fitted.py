@@ -23,6 +23,8 @@ class Fitted:
     [1, 4]
     """
 
+    version = Chunked.version
+
     def __init__(
         self,
         *,

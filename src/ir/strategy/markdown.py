@@ -54,6 +54,10 @@ class Outline:
             return self.fences[index]
         return None
 
+    def starts_in(self, low: int, high: int) -> list[int]:
+        """The starts of the headings in ``[low, high)``."""
+        return self._starts[bisect_right(self._starts, low - 1) : bisect_right(self._starts, high - 1)]
+
     def heading_in(self, low: int, high: int) -> int | None:
         """The start of the first heading in ``[low, high)``."""
         index = bisect_right(self._starts, low - 1)

@@ -7,14 +7,14 @@ from typing import Any
 
 from ir.base import storable
 
-__all__ = ["TEXT_KEYS", "layout_of", "text_key_of", "text_of"]
+__all__ = ["TEXT_KEYS", "format_named", "layout_of", "text_key_of", "text_of"]
 
 #: Where the text of a mapping is looked for, in this order.
 TEXT_KEYS = ("text", "content", "body", "description")
 
-_MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm"})
+_MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm", "ipynb"})
 _CODE = """
-    bash c cc cfg clj cpp cs css csv cxx dart erl ex exs go gradle h hpp hs ini ipynb java jl js json jsonl jsx kt lua
+    bash c cc cfg clj cpp cs css csv cxx dart erl ex exs go gradle h hpp hs ini java jl js json jsonl jsx kt lua
     ml php pl proto ps1 py pyi r rb rs scala scss sh sql svelte swift tf toml ts tsv tsx vue xml yaml yml zsh
 """
 _CODE_SUFFIXES = frozenset(_CODE.split())
@@ -55,11 +55,19 @@ def layout_of(artifact_id: str, raw: Any) -> str:
     >>> layout_of("notes/a.md", ""), layout_of("a.py", ""), layout_of("a.py", {"format": "md"}), layout_of("42", "")
     ('markdown', 'code', 'markdown', 'markdown')
     """
-    declared = raw.get("format") if isinstance(raw, Mapping) else None
-    known = isinstance(declared, str) and bool(declared)
-    kind = str(declared).lower() if known else artifact_id[artifact_id.rfind(".") + 1 :].lower()
+    kind = format_named(artifact_id, raw)
     if kind in _MARKDOWN:
         return "markdown"
     if kind in _PROSE:
         return "prose"
-    return "code" if known or kind in _CODE_SUFFIXES else "markdown"
+    return "code" if _declared(raw) or kind in _CODE_SUFFIXES else "markdown"
+
+
+def format_named(artifact_id: str, raw: Any) -> str:
+    """What a mapping calls its ``format``, else the suffix of the id."""
+    return (_declared(raw) or artifact_id[artifact_id.rfind(".") + 1 :]).lower()
+
+
+def _declared(raw: Any) -> str:
+    declared = raw.get("format") if isinstance(raw, Mapping) else None
+    return declared if isinstance(declared, str) else ""

@@ -38,7 +38,7 @@ class TurnPair:
         fields = artifact_fields(artifact_id, mapping, metadata, text=text)
         if user and not (isinstance(raw, Mapping) and raw.get("title")) and not (metadata or {}).get("title"):
             fields["title"] = user.partition("\n")[0].strip()[:_TITLE_LIMIT]
-        # The offsets and lines would be those of the pair, which stands in no file like this.
+        # Offsets and lines would refer to the pair, which no file contains in this form.
         layout = {"format": "markdown", "_first_line": None}
         return IndexPlan(fields, self._chunks.surfaces(artifact_id, layout, text, fields.get("title")))
 

@@ -30,7 +30,7 @@ class Wrapped(ABC):
         plan = self.inner.decompose(artifact_id, raw, metadata)
         artifact = Artifact(artifact_id, raw, dict(plan.filter_fields))
         added = [surface for surface in self.added(artifact, plan) if surface.text.strip()]
-        return IndexPlan(plan.filter_fields, [*added, *plan.surfaces])
+        return IndexPlan(plan.filter_fields, [*added, *plan.surfaces], remark=plan.remark)
 
     def with_budget(self, max_tokens: int, count_tokens: Callable[[str], int] | None = None) -> Wrapped:
         """The same wrapper around an inner strategy that keeps to the budget, if that one can."""

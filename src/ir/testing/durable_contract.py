@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from ir.analysis import Analyzer, analyzer, split
 from ir.errors import CorpusBusy
+from ir.protocols import Store
 from ir.testing.made import EVERYTHING, found, ids, made, unit, words
 from ir.testing.transaction_contract import abort, assert_filled, fill, spoil
 
-Reopen = Callable[[], Any]
+Reopen = Callable[[], Store]
 
 
 class DurableContract:
     """Part of :class:`ir.testing.contracts.DurableStoreContract`."""
 
-    def test_what_was_written_is_there_after_closing(self, store: Any, reopen: Reopen) -> None:
+    def test_what_was_written_is_there_after_closing(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         store.close()
         with reopen() as again:
             assert_filled(again)
 
-    def test_a_later_store_goes_on(self, store: Any, reopen: Reopen) -> None:
+    def test_a_later_store_goes_on(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         store.close()
         with reopen() as again:
@@ -35,7 +35,7 @@ class DurableContract:
             assert sorted(third.record_ids()) == ["b", "c"]
             assert (found(third, "cherries"), found(third, "apples")) == (["c"], [])
 
-    def test_words_that_a_former_analyzer_did_not_index_are_found(self, store: Any, reopen: Reopen) -> None:
+    def test_words_that_a_former_analyzer_did_not_index_are_found(self, store: Store, reopen: Reopen) -> None:
         with pytest.MonkeyPatch.context() as former:
             former.setattr(analyzer, "VERSION", 0)
             former.setattr(analyzer, "_made", Analyzer)
@@ -48,14 +48,14 @@ class DurableContract:
             again.put_record(made("fish", "鱼"))
             assert (found(again, "leaves"), found(again, "猫"), found(again, "鱼")) == (["tea"], ["cat"], ["fish"])
 
-    def test_closing_twice_is_harmless(self, store: Any, reopen: Reopen) -> None:
+    def test_closing_twice_is_harmless(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         store.close()
         store.close()
         with reopen() as again:
             assert len(again) == 2
 
-    def test_nothing_of_a_failed_transaction_is_left(self, store: Any, reopen: Reopen) -> None:
+    def test_nothing_of_a_failed_transaction_is_left(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         with pytest.raises(ValueError, match="stop"):
             abort(store, spoil)
@@ -65,7 +65,7 @@ class DurableContract:
         with reopen() as again:
             assert_filled(again)
 
-    def test_nobody_else_sees_a_transaction_before_its_end(self, store: Any, reopen: Reopen) -> None:
+    def test_nobody_else_sees_a_transaction_before_its_end(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         with reopen() as other:
             with store.transaction():
@@ -75,7 +75,7 @@ class DurableContract:
             assert found(other, "cherries") == ["c"]
             assert other.get_config() == store.get_config()
 
-    def test_the_next_snapshot_sees_what_another_committed(self, store: Any, reopen: Reopen) -> None:
+    def test_the_next_snapshot_sees_what_another_committed(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         with reopen() as other:
             assert found(other, "plums") == []
@@ -89,7 +89,7 @@ class DurableContract:
             other.delete_record("a")
             assert found(store, "apples") == []
 
-    def test_a_snapshot_stays_while_another_writes(self, store: Any, reopen: Reopen) -> None:
+    def test_a_snapshot_stays_while_another_writes(self, store: Store, reopen: Reopen) -> None:
         fill(store)
         with store.snapshot() as held, reopen() as other:
             version = held.version
@@ -101,7 +101,7 @@ class DurableContract:
             assert ids(held, held.lexical(words("apples"), 10, EVERYTHING)) == ["a"]
             assert ids(held, held.dense(unit(1, 0, 0), 10, EVERYTHING)) == ["a", "b"]
 
-    def test_a_second_writer_waits_or_is_told(self, store: Any, reopen: Reopen) -> None:
+    def test_a_second_writer_waits_or_is_told(self, store: Store, reopen: Reopen) -> None:
         outcome: list[str] = []
         about_to_write = threading.Event()
 

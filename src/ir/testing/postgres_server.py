@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ir.errors import IrError, MissingExtra
+
+if sys.platform == "win32":
+    raise ImportError("The PostgreSQL server for tests runs on Linux and macOS alone.")
+
+import pwd
 
 __all__ = ["PostgresServer", "running_server"]
 

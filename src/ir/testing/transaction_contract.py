@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -174,7 +173,7 @@ class TransactionContract:
         with store.snapshot() as second:
             assert first.version == second.version
 
-    def test_closing_is_harmless(self, store: Any) -> None:
+    def test_closing_is_harmless(self, store: Store) -> None:
         fill(store)
         with store as same:
             assert same is store

@@ -4,10 +4,10 @@
 if it beats the default by more than luck; a floor likewise. :func:`forget` undoes it.
 """
 
+from ir.tune.candidates import Way, default_way, ways
 from ir.tune.keeping import Forgotten, forget
 from ir.tune.result import Trial, Tuning
 from ir.tune.tuning import DFLT_FOLDS, tune, tuned_run
-from ir.tune.ways import Way, default_way, ways
 
 __all__ = [
     "DFLT_FOLDS",

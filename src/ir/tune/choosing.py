@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ir.eval.compare import randomization_test
 from ir.eval.measures import per_query_values
 from ir.eval.runs import Qrels, make_run, rankings
-from ir.tune.ways import Way
+from ir.protocols import Corpus
+from ir.tune.candidates import Way
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "choose", "luck", "measure_ways"]
 
-#: How unlikely a gain must be by luck alone.
+#: A gain counts only if luck alone would give it with less than this probability.
 SIGNIFICANT = 0.05
-#: So many results are asked for where the measure does not say how deep it looks.
+#: How many results to ask for if the measure does not say how deep it looks.
 DEEPEST = 100
 
 
@@ -40,7 +41,7 @@ class Choice(NamedTuple):
 
 
 def measure_ways(
-    corpus: Any,
+    corpus: Corpus,
     queries: Mapping[str, str],
     qrels: Qrels,
     tried: Sequence[Way],

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ir.eval.retrieval import as_corpus
+from ir.index.opening import as_corpus
+from ir.protocols import CorpusOrName, Store
 from ir.select.gate import calibration_key
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Forgotten", "forget", "keep"]
 
 _CHOICE = "tuned"
-#: The calibration that a tuned floor took the place of, by its key; ``None`` where there was none.
+#: The calibration that a tuned floor replaced, by its key; ``None`` if there was none.
 _REPLACED = "tuned_floor"
-#: How a calibration says that tuning set it. One made by hand since then does not, and stays.
+#: Marks a calibration that tuning set. One that was made by hand since then has no such mark, and stays.
 _MADE_BY = "tune"
 
 
@@ -32,7 +33,7 @@ class Forgotten:
         return self.choice is not None or self.floor
 
 
-def keep(corpus: Any, settings: Mapping[str, Any] | None, floor: MinScoreCalibration | None) -> None:
+def keep(corpus: CorpusOrName, settings: Mapping[str, Any] | None, floor: MinScoreCalibration | None) -> None:
     """Keep a choice and its floor; earlier ones go, also where there is nothing to keep."""
     opened = as_corpus(corpus)
     store = opened.store
@@ -48,7 +49,7 @@ def keep(corpus: Any, settings: Mapping[str, Any] | None, floor: MinScoreCalibra
         store.set_config(config)
 
 
-def forget(corpus: Any) -> Forgotten:
+def forget(corpus: CorpusOrName) -> Forgotten:
     """Search as by default again: drop the choice; if tuning set a floor, the one of before takes its place again."""
     store = as_corpus(corpus).store
     with store.transaction():
@@ -60,7 +61,7 @@ def forget(corpus: Any) -> Forgotten:
     return Forgotten(None if choice is None else str(choice.get("name", "a choice")), any(dropped))
 
 
-def _put_back(store: Any, key: str, before: Mapping[str, Any] | None) -> bool:
+def _put_back(store: Store, key: str, before: Mapping[str, Any] | None) -> bool:
     if (store.get_calibration(key) or {}).get("made_by") != _MADE_BY:
         return False
     if before:

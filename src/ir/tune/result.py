@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ir.eval.tables import plain_table
+from ir.protocols import CorpusOrName
+from ir.tune.candidates import Way, default_way
 from ir.tune.keeping import keep
-from ir.tune.ways import Way, default_way
 
 if TYPE_CHECKING:
     from ir.eval import MinScoreCalibration
@@ -90,7 +91,7 @@ class Tuning:
             "tuned_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
 
-    def save(self, corpus: Any) -> None:
+    def save(self, corpus: CorpusOrName) -> None:
         """Keep the choice and its floor with the corpus; older ones go, also where the default is the choice."""
         keep(corpus, self.settings(), None if self.floor is None else self.calibration)
 

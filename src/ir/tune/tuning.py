@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ir.errors import InvalidInput
 from ir.eval.calibration import calibrate_min_score
 from ir.eval.cases import DiscoveryCase, to_qrels
-from ir.eval.retrieval import as_corpus, name_of
 from ir.eval.runs import Qrels, make_run
+from ir.index.opening import as_corpus
 from ir.options import count
+from ir.protocols import Corpus, CorpusOrName
+from ir.tune.candidates import Way, default_way, ways
 from ir.tune.choosing import Choice, choose, luck, measure_ways
 from ir.tune.result import Trial, Tuning
-from ir.tune.ways import Way, default_way, ways
 
 if TYPE_CHECKING:
     from ir.eval import MinScoreCalibration
@@ -27,14 +28,14 @@ DFLT_FOLDS = 5
 DFLT_MEASURE = "ndcg@10"
 #: With fewer judged queries nothing is chosen: a paired test could not tell a gain from luck.
 FEWEST_QUERIES = 20
-#: More queries than this are sampled: they would sharpen the choice less than they cost.
+#: If there are more queries than this, a sample is taken: more would cost more than they improve the choice.
 MOST_QUERIES = 1000
-#: Of each part of the queries, so many teach the others in :func:`tuned_run`.
+#: How many queries of each part are used to choose for the other parts in :func:`tuned_run`.
 MOST_LEARNT_FROM = 300
 
 
 def tune(
-    corpus: Any,
+    corpus: CorpusOrName,
     cases: Sequence[DiscoveryCase],
     *,
     folds: int = DFLT_FOLDS,
@@ -62,7 +63,7 @@ def tune(
         )
     if len(judged) < FEWEST_QUERIES:
         reason = f"Kept the default: {len(judged)} judged queries are too few, at least {FEWEST_QUERIES} are needed."
-        tuning = Tuning(name_of(opened), _embedder_id(opened), measure, len(judged), folds, (), default_way(), reason)
+        tuning = Tuning(opened.name, _embedder_id(opened), measure, len(judged), folds, (), default_way(), reason)
     else:
         queries, judged = _sampled(queries, judged, seed)
         tuning = _tuned(opened, queries, judged, folds=folds, measure=measure, seed=seed, progress=progress)
@@ -73,7 +74,14 @@ def tune(
 
 
 def tuned_run(
-    corpus: Any, queries: Mapping[str, str], qrels: Qrels, *, k: int = 100, parts: int = 2, seed: int = 0
+    corpus: CorpusOrName,
+    queries: Mapping[str, str],
+    qrels: Qrels,
+    *,
+    k: int = 100,
+    parts: int = 2,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, dict[str, float]], list[Way]]:
     """A run in which every query is searched by the way that was chosen without it, and these ways.
 
@@ -83,7 +91,7 @@ def tuned_run(
     ids = np.array(list(queries), dtype=object)[np.random.default_rng(seed).permutation(len(queries))].tolist()
     tried = ways()
     measured = {qid: queries[qid] for qid in ids[: parts * MOST_LEARNT_FROM]}
-    values = measure_ways(opened, measured, qrels, tried, DFLT_MEASURE)
+    values = measure_ways(opened, measured, qrels, tried, DFLT_MEASURE, progress)
     found: dict[str, dict[str, float]] = {}
     chosen = []
     for part in range(parts):
@@ -103,7 +111,7 @@ def _judged(cases: Sequence[DiscoveryCase], qrels: Qrels | None) -> tuple[dict[s
 
 
 def _sampled(queries: Mapping[str, str], qrels: Qrels, seed: int) -> tuple[dict[str, str], Qrels]:
-    """At most so many queries as are worth their time, in an order that no file has."""
+    """As many queries as are worth their time, in random order."""
     order = np.random.default_rng(seed).permutation(len(qrels))[:MOST_QUERIES]
     ids = list(qrels)
     kept = [ids[place] for place in order.tolist()]
@@ -111,7 +119,7 @@ def _sampled(queries: Mapping[str, str], qrels: Qrels, seed: int) -> tuple[dict[
 
 
 def _tuned(
-    corpus: Any,
+    corpus: Corpus,
     queries: Mapping[str, str],
     qrels: Qrels,
     *,
@@ -129,7 +137,7 @@ def _tuned(
         for way, row, picked in zip(tried, values, map(choice.picks.count, range(len(tried))), strict=True)
     )
     return Tuning(
-        corpus=name_of(corpus),
+        corpus=corpus.name,
         embedder_id=_embedder_id(corpus),
         measure=measure,
         n_queries=len(queries),
@@ -155,13 +163,13 @@ def _reason(choice: Choice, tried: Sequence[Way], gain: float) -> str:
     )
 
 
-def _calibration(corpus: Any, cases: Sequence[DiscoveryCase], way: Way) -> MinScoreCalibration | None:
+def _calibration(corpus: Corpus, cases: Sequence[DiscoveryCase], way: Way) -> MinScoreCalibration | None:
     """For the chosen way, where some cases have no answer and can show what is off topic."""
     if not any(case.gold_is_none for case in cases):
         return None
     return calibrate_min_score(corpus, cases, **way.options)
 
 
-def _embedder_id(corpus: Any) -> str | None:
+def _embedder_id(corpus: Corpus) -> str | None:
     found = corpus.store.get_config().get("embedder_id")
     return None if found is None else str(found)

@@ -10,8 +10,9 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.extras import reason_for
 
-pytest.importorskip("milvus_lite")
+pytest.importorskip("milvus_lite", reason=reason_for("milvus_lite"))
 
 from tests.property.test_filters import documents, filters, thorough
 
@@ -157,6 +158,7 @@ def test_more_results_than_one_search_gives(milvus_file: str) -> None:
             assert len(snapshot.lexical(words("twin"), 20_000, EVERYTHING).refs) == 8500
             few = snapshot.lexical(words("twin"), 10, EVERYTHING)
             assert few.refs.tolist() == snapshot.lexical(words("twin"), 10, EVERYTHING).refs.tolist()
+        assert [len(page) for page in store.iter_records(20_000)] == [17_000]
 
 
 def test_an_approximate_index_that_finds_too_few_is_asked_again(tmp_path: Path) -> None:

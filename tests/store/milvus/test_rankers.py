@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.extras import reason_for
 
-pytest.importorskip("milvus_lite")
+pytest.importorskip("milvus_lite", reason=reason_for("milvus_lite"))
 
-from pymilvus import AnnSearchRequest, RRFRanker, WeightedRanker
+from pymilvus import AnnSearchRequest, DataType, RRFRanker, WeightedRanker
 
 from ir.store.milvus import MilvusStore
 from ir.testing.made import EVERYTHING, made, unit, words
@@ -24,13 +25,32 @@ def store(tmp_path: Path) -> MilvusStore:
 
 
 def fused_there(store: MilvusStore, depth: int, ranker: object) -> dict[int, float]:
+    """What Milvus makes of both channels in one collection; the store keeps words and vectors in two."""
+    client = store._connection.client
+    schema = client.create_schema(auto_id=False)
+    schema.add_field("ref", DataType.INT64, is_primary=True)
+    schema.add_field("dense", DataType.FLOAT_VECTOR, dim=3)
+    schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+    indexes = client.prepare_index_params()
+    indexes.add_index("dense", index_type="FLAT", metric_type="COSINE")
+    indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    client.create_collection("both", schema=schema, index_params=indexes, consistency_level="Strong")
     with store.snapshot() as snapshot:
         view = snapshot._view  # type: ignore[attr-defined]
+        refs = snapshot.dense(QUERY, 20, EVERYTHING).refs
+        words_of = view.fetch(refs, ["sparse"])
+        client.insert(
+            "both",
+            [
+                {"ref": row["ref"], "sparse": row["sparse"], "dense": vector}
+                for row, vector in zip(words_of, snapshot.vectors(refs), strict=True)
+            ],
+        )
         requests = [
             AnnSearchRequest([QUERY.tolist()], "dense", {"metric_type": "COSINE"}, depth),
             AnnSearchRequest([view.weights(words("fox"))], "sparse", {"metric_type": "IP"}, depth),
         ]
-        (hits,) = store._connection.client.hybrid_search(view.collection, requests, ranker, limit=20)
+        (hits,) = client.hybrid_search("both", requests, ranker, limit=20)
     return {int(hit["id"]): float(hit["distance"]) for hit in hits}
 
 

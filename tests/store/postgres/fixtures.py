@@ -8,10 +8,13 @@ from contextlib import ExitStack
 from functools import cache
 from itertools import count
 
-import psycopg
 import pytest
+from tests.extras import missing, needs
 
 from ir.testing.postgres_server import PostgresServer, running_server
+
+if not missing("psycopg"):
+    import psycopg
 
 _numbers = count(1)
 #: Every test's database begins as a copy of this one, which has the extension.
@@ -21,6 +24,7 @@ TEMPLATE = "ir_template"
 @cache
 def shared_server() -> PostgresServer:
     """The server, started when the first test needs it and ended with the process."""
+    needs("psycopg")
     stack = ExitStack()
     server = stack.enter_context(running_server({"fsync": "off", "full_page_writes": "off"}))
     atexit.register(stack.close)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

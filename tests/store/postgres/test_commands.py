@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
 from tests.cli.conftest import ir, notes
 
 from ir.config import corpus_dir, registry_path

@@ -5,13 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
+import numpy as np
 from tests.crash import world
 
 import ir
 from ir.errors import CorpusError
+from ir.links import Edge, Node
 from ir.store import CorpusStore
+from ir.store.base import BaseStore
 from ir.testing.made import found, made
 from ir.testing.postgres_server import PostgresServer, running_server
 
@@ -25,12 +33,21 @@ def own_server() -> Iterator[PostgresServer]:
         yield server
 
 
-def build(store: CorpusStore, version: int) -> ir.Corpus:
-    source = ir.CorpusSource.from_mapping(world.contents(version), name="world")
-    return ir.build(source, store=store, embedder=world.embed)
+def build(store: BaseStore, version: int) -> None:
+    """All of a version in one transaction: records, a graph that tells of it, and vectors of a second model."""
+    contents = world.contents(version)
+    source = ir.CorpusSource.from_mapping(contents, name="world")
+    with store.transaction():
+        ir.build(source, store=store, embedder=world.embed)
+        store.put_nodes([Node("edition", "entity", {"version": version})])
+        store.set_edges({name: [Edge(name, "of", "edition", None, {"version": version})] for name in contents})
+        if "second" not in store.spaces():
+            store.add_space("second")
+        ids = store.record_ids()
+        store.put_vectors("second", {name: np.array([version, at], np.float32) for at, name in enumerate(sorted(ids))})
 
 
-def version_in(store: CorpusStore) -> int:
+def version_in(store: BaseStore) -> int:
     """Which version the store holds; fails if it is none, or only part of one."""
     held = {record.artifact_id: record.text for record in map(store.get_record, store.record_ids())}
     version = int(held["moving-6"].split("edition")[1].split()[0])
@@ -38,6 +55,17 @@ def version_in(store: CorpusStore) -> int:
     corpus = ir.Corpus("world", store, world.embed, "toy-8")
     for mode in ("dense", "lexical", "hybrid"):
         assert {hit.artifact_id: hit.text for hit in corpus.search("common", mode=mode, k=100)} == held
+    with store.snapshot() as snapshot:
+        (into,) = snapshot.neighbours(["edition"], direction="in")
+        assert sorted(one.id for one in into) == sorted(held)
+        told: list[Any] = [*into, *snapshot.neighbours(list(held))[0], snapshot.nodes(["edition"])["edition"]]
+        assert {one.properties["version"] for one in told} == {version}
+    vectors = store.get_vectors(store.record_ids(), space="second")
+    assert {vector.tolist()[0] for vector in vectors.values()} == {version}
+    assert (len(vectors), store.unembedded(space="second")) == (len(held), [])
+    whole = CorpusStore.memory()
+    build(whole, version)
+    assert store.content_version == whole.content_version
     return version
 
 

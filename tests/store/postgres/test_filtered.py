@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 
+import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
 import numpy as np
 import psycopg
-import pytest
 from tests.store.postgres.fixtures import common_database, shared_server
 
 from ir.store import CorpusStore
@@ -52,7 +56,7 @@ def test_the_table_is_written_anew_between_two_searches(store: PostgresStore) ->
 
 
 def test_numbers_too_many_for_a_set_of_bits(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ir.store.postgres.passing._MOST_BITS", 10)
+    monkeypatch.setattr("ir.store.postgres.filtered._MOST_BITS", 10)
     assert answers(store) == answers(filled(CorpusStore.memory()))
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
+from tests.extras import reason_for
+
+pytest.importorskip("psycopg", reason=reason_for("psycopg"))
+
+import psycopg
 
 import ir
 from ir.errors import InvalidInput

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
+import weakref
 from collections import deque
 from pathlib import Path
 
 from ir.errors import FormatMismatch
+from ir.store.local.crash_points import reach
+from ir.store.local.faults import removed
+from ir.store.local.schema import GRAPH
+from ir.store.local.upgrading import upgrade
 
-__all__ = ["CACHE_KB", "DATABASE", "FORMAT", "Database"]
+__all__ = ["CACHE_KB", "DATABASE", "FORMAT", "Database", "Opened"]
 
 DATABASE = "corpus.db"
 #: Raised whenever an older ``ir`` could misread what is written.
-FORMAT = 1
+FORMAT = 2
 #: How much of the file a connection keeps in memory.
 CACHE_KB = 16_000
+#: How long a connection waits for another one, in milliseconds.
+_PATIENCE_MS = 30_000
 _APPLICATION = 0x69722D31
 
-_SCHEMA = """
-CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, generation TEXT, config TEXT);
+_SCHEMA = f"""
+CREATE TABLE state (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seq INTEGER NOT NULL,
+    generation TEXT,
+    config TEXT,
+    content TEXT,
+    spaces TEXT
+);
 CREATE TABLE artifacts (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
 CREATE TABLE kinds (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE records (
@@ -32,27 +47,37 @@ CREATE TABLE records (
     metadata TEXT NOT NULL,
     text TEXT NOT NULL
 );
-CREATE TABLE vectors (number INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE vectors_0 (number INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE tombstones (number INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
 CREATE TABLE ledger (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE links (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE calibration (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO state VALUES (1, 0, NULL, NULL);
+{GRAPH}
+INSERT INTO state VALUES (1, 0, NULL, NULL, NULL, NULL);
 """
+
+
+class Opened(sqlite3.Connection):
+    """A connection that knows which file it reads: one of the same name may since have taken its place."""
+
+    file: tuple[int, int] | None = None
 
 
 class Database:
     """Connections to one database file, lent out one user at a time.
 
-    A file that does not exist reads as an empty corpus; it is made by the first :meth:`create`.
+    A file that was never there reads as an empty corpus; it is made by the first :meth:`create`. One that was there
+    and is gone was removed by somebody else, which is an error: nobody should take that for an empty corpus.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / DATABASE
         self._name = str(self.path)
-        self._idle: deque[sqlite3.Connection] = deque()
-        self._process = os.getpid()
+        self._idle: deque[Opened] = deque()
+        self._found = False
+        self._owner = [os.getpid()]
+        if sys.version_info >= (3, 13):  # warns of connections that are only forgotten
+            weakref.finalize(self, _forget, self._idle, self._owner).atexit = False
 
     def exists(self) -> bool:
         return os.path.exists(self._name)  # noqa: PTH110 - asked by every search, and a path takes thrice as long
@@ -87,40 +112,82 @@ class Database:
         """A connection for one user, as a block; a transaction left open is rolled back."""
         return Loan(self)
 
-    def give_back(self, connection: sqlite3.Connection) -> None:
+    def give_back(self, connection: Opened) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        self._idle.append(connection)
+        if connection.file is None:
+            connection.close()
+        else:
+            self._idle.append(connection)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
-        while self._idle:
-            connection = self._idle.popleft()
-            if self._process == os.getpid():
-                connection.close()
+        _close_all(self._idle, self._owner)
 
-    def take(self) -> sqlite3.Connection:
-        if self._process != os.getpid():
-            # A connection must not be used, not even closed, on both sides of a fork.
-            self._process = os.getpid()
-            _inherited.extend(self._idle)
-            self._idle = deque()
-        if not self.exists():
-            return _empty()
+    @property
+    def log(self) -> Path:
+        return self.path.with_name(f"{DATABASE}-wal")
+
+    def rewrite(self, connection: Opened) -> bool:
+        """Write the file anew, without free pages and without a log; whether nobody was in need of the old ones."""
+        connection.execute("PRAGMA temp_store = FILE")  # it is written to a temporary file first, as large as it is
+        try:
+            connection.execute("VACUUM")
+        finally:
+            connection.execute("PRAGMA temp_store = MEMORY")
+        reach("database:rewritten")
+        return self.empty_log(connection)
+
+    def empty_log(self, connection: Opened, *, at_least: int = 1) -> bool:
+        """Cut the log off, if it has so many bytes and no reader is in need of it; whether it is shorter than that.
+
+        SQLite writes over a log that it is done with, but leaves it as long as it ever was.
+        """
+        if not self.log.exists() or self.log.stat().st_size < at_least:
+            return True
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+        reach("log:emptied")
+        return not busy
+
+    def forget(self) -> None:
+        """The file was removed by whoever uses this, who may go on as if it had never been there."""
+        self._found = False
+
+    def take(self) -> Opened:
+        if self._owner != [os.getpid()]:
+            self.close()
+            self._owner[:] = [os.getpid()]
+        try:
+            there = os.stat(self._name)  # noqa: PTH116 - asked by every search, and a path takes thrice as long
+        except OSError as error:
+            if not self._found:
+                return _empty()
+            if isinstance(error, FileNotFoundError | NotADirectoryError):
+                raise removed(self.folder) from None
+            raise
+        self._found = True
+        file = (there.st_dev, there.st_ino)
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:
-                return self._connect()
-            if not isinstance(connection, _Empty):
+                return self._connect(file)
+            if connection.file == file:
                 return connection
             connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, file: tuple[int, int]) -> Opened:
         connection = self._open()
+        connection.file = file
         try:
+            upgrade(connection, _APPLICATION)
             self._check(connection)
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is written over
             connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -132,18 +199,27 @@ class Database:
             raise
         return connection
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> Opened:
         """A connection that can read, for writing too if the folder allows it.
 
         A reader of a WAL database needs a shared-memory file beside it. Where none can be made and no log is
         pending, the file cannot change under us and is opened as immutable.
         """
         if os.access(self.folder, os.W_OK) and os.access(self.path, os.W_OK):
-            return sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            return sqlite3.connect(
+                self.path, timeout=_PATIENCE_MS / 1000, isolation_level=None, check_same_thread=False, factory=Opened
+            )
         pending = self.path.with_name(DATABASE + "-wal")
         mode = "mode=ro" if pending.exists() and pending.stat().st_size else "immutable=1"
         address = f"{self.path.absolute().as_uri()}?{mode}"
-        return sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            address,
+            uri=True,
+            timeout=_PATIENCE_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Opened,
+        )
 
     def _check(self, connection: sqlite3.Connection) -> None:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -169,7 +245,7 @@ class Loan:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def __enter__(self) -> sqlite3.Connection:
+    def __enter__(self) -> Opened:
         self._connection = self._database.take()
         return self._connection
 
@@ -177,15 +253,31 @@ class Loan:
         self._database.give_back(self._connection)
 
 
-class _Empty(sqlite3.Connection):
-    """Stands for a database that is not there yet."""
-
-
 #: Connections of a parent process, kept from being collected, which would close them.
-_inherited: list[sqlite3.Connection] = []
+_inherited: list[Opened] = []
 
 
-def _empty() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=_Empty)
+def _close_all(idle: deque[Opened], owner: list[int]) -> None:
+    """Close connections; those of a parent process must not be used, not even closed, on both sides of a fork."""
+    ours = owner == [os.getpid()]
+    while idle:
+        connection = idle.popleft()
+        if ours:
+            connection.close()
+        else:
+            _inherited.append(connection)
+
+
+def _forget(idle: deque[Opened], owner: list[int]) -> None:
+    """Close what nobody closed; the log stays, which a reader could not make anew where the disk is full."""
+    if sys.version_info >= (3, 13) and owner == [os.getpid()]:
+        for connection in idle:
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+    _close_all(idle, owner)
+
+
+def _empty() -> Opened:
+    """Stands for a database that is not there yet."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Opened)
     connection.executescript(_SCHEMA)
     return connection

@@ -10,14 +10,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ir.errors import CorpusBusy, CorpusCorrupt, IrError, StoreUnwritable
+from ir.errors import CorpusBusy, CorpusCorrupt, CorpusNotBuilt, IrError, StoreUnwritable
 
-__all__ = ["FULL", "busy", "corrupt", "full_disk", "parsed", "translated"]
+__all__ = ["FULL", "busy", "corrupt", "full_disk", "parsed", "removed", "translated"]
 
 #: The system's numbers for a disk or a share of it that is full.
 FULL = {errno.ENOSPC, errno.EDQUOT}
-#: "Could not decode" is said of a text that is none any more.
-_DAMAGE = ("not a database", "malformed", "corrupt", "could not decode", "no such column", "no such table")
+#: "Could not decode" is said of a text that is none any more, "constraint" where a key is there that was not found.
+_DAMAGE = (
+    "not a database",
+    "malformed",
+    "corrupt",
+    "could not decode",
+    "no such column",
+    "no such table",
+    "constraint",
+)
 #: How faiss, tantivy and numpy say that a disk is full; none of them gives the number of the error.
 _NO_SPACE = ("no space left", "(os error 28)", "quota exceeded", "(os error 122)", "requested and")
 #: With less than this on a disk, a writer that failed and does not say why has run out of space.
@@ -98,6 +106,13 @@ def corrupt(path: Path) -> CorpusCorrupt:
     return CorpusCorrupt(
         f"The database of the corpus at {path} is damaged.",
         remedy="Nothing was changed. Restore the folder from a backup, or remove it and build the corpus again.",
+    )
+
+
+def removed(path: Path) -> CorpusNotBuilt:
+    return CorpusNotBuilt(
+        f"The corpus at {path} was removed after it was opened here.",
+        remedy="Build it again, or open another one.",
     )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Stamp", "is_intact", "link", "link_tree", "stamps", "sync_folder", "sync_tree"]
+from ir.system import sync_file, sync_folder
+
+__all__ = ["Stamp", "is_intact", "link", "link_tree", "stamps", "sync_tree"]
 
 #: Size, modification time in ns, checksum.
 Stamp = list[int]
@@ -60,8 +63,9 @@ def link(source: Path, target: Path) -> None:
         raise
     except OSError:
         if source.stat().st_dev != target.parent.stat().st_dev:
-            target.symlink_to(source.absolute())
-            return
+            with suppress(OSError):  # Windows lets only some users make links
+                target.symlink_to(source.absolute())
+                return
         # A file system without links: what stays in the corpus must not depend on a file that goes one day.
         import shutil
 
@@ -72,22 +76,9 @@ def sync_tree(folder: Path, known: Mapping[str, Stamp]) -> None:
     """Put every file on disk that is not ``known`` to be there, and the folders' entries."""
     for path in _files(folder):
         if path.relative_to(folder).as_posix() not in known:
-            _sync(path)
-    for parent, folders, _ in os.walk(folder):
+            sync_file(path)
+    for parent, _, _ in os.walk(folder):
         sync_folder(Path(parent))
-        del folders[8:]
-
-
-def sync_folder(folder: Path) -> None:
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ import numpy as np
 from ir.analysis.counting import counted, stretches
 from ir.protocols import Ranking
 from ir.store.bm25 import DFLT_B, DFLT_K1, rounded_length, rounded_lengths, term_weights
+from ir.system import let_go
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +141,8 @@ class _Part:
         if self._touched > _MOST_TOUCHED and self.terms.nbytes > _STAYS:
             self._touched = 0
             for held in self._maps:
-                _let_go(held)
+                if isinstance(held, mmap.mmap):
+                    let_go(held)
 
     def entries(self, places: Integers) -> tuple[Integers, Integers]:
         """The entries of the records at those places, and for each the record's position in ``places``."""
@@ -298,12 +300,6 @@ def _mapped(path: Path, size: int) -> mmap.mmap | bytes:
         if os.fstat(file.fileno()).st_size != size:
             raise ValueError(f"{path} is not as long as it should be")
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-
-
-def _let_go(held: mmap.mmap | bytes) -> None:
-    """Take the pages of a mapped file out of this process; what is needed again is still in the system's memory."""
-    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        held.madvise(mmap.MADV_DONTNEED)
 
 
 def hash_of(term: str) -> int:

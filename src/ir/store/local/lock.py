@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
 from pathlib import Path
 
-from ir.store.local.faults import busy
+from ir.store.local.faults import busy, removed
+from ir.system import try_lock, write_at_start
 
 __all__ = ["WriterLock"]
 
@@ -21,6 +21,8 @@ class WriterLock:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "writer.lock"
+        #: Whether the folder is made if it is not there.
+        self.makes_folder = True
         self._threads = threading.Lock()
         self._descriptor: int | None = None
 
@@ -44,29 +46,29 @@ class WriterLock:
     def holder(self) -> str | None:
         """Who holds the lock now; ``None`` if nobody does."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._path, os.O_RDONLY)
         except OSError:
             return None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return self._holder() or "unknown"
+            free = try_lock(descriptor, shared=True)
         finally:
             os.close(descriptor)
-        return None
+        return None if free else self._holder() or "unknown"
 
     def _locked(self, deadline: float) -> int:
         while True:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            if self.makes_folder:
+                self._folder.mkdir(parents=True, exist_ok=True)
             try:
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
             except FileNotFoundError:
+                if not self.makes_folder:
+                    raise removed(self._folder) from None
                 continue  # the folder was removed since it was made
             try:
                 self._wait_for(descriptor, deadline)
                 if self._is_in_place(descriptor):
-                    os.ftruncate(descriptor, 0)
-                    os.pwrite(descriptor, f"process {os.getpid()}".encode(), 0)
+                    write_at_start(descriptor, f"process {os.getpid()}".encode())
                     return descriptor
             except BaseException:
                 os.close(descriptor)
@@ -74,14 +76,10 @@ class WriterLock:
             os.close(descriptor)
 
     def _wait_for(self, descriptor: int, deadline: float) -> None:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise busy(self._folder, self._holder()) from None
-                time.sleep(_POLL_SECONDS)
+        while not try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise busy(self._folder, self._holder())
+            time.sleep(_POLL_SECONDS)
 
     def _is_in_place(self, descriptor: int) -> bool:
         """Whether the file that was locked is still the one that others lock: the corpus may have been removed."""

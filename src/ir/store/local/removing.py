@@ -11,7 +11,7 @@ from pathlib import Path
 from ir.errors import StoreUnwritable
 from ir.store.local.database import DATABASE
 
-__all__ = ["remove_folder"]
+__all__ = ["move_folder", "remove_folder"]
 
 
 def remove_folder(folder: Path) -> None:
@@ -31,6 +31,20 @@ def remove_folder(folder: Path) -> None:
                 doomed.rename(folder)
         raise StoreUnwritable(
             f"The corpus in {folder} cannot be removed: {error.strerror or error}.",
+            remedy="Check who may write to that folder and to those in it.",
+        ) from error
+
+
+def move_folder(folder: Path, new: Path) -> None:
+    """Give a corpus's folder another name, in one step."""
+    try:
+        _check_writable(folder)
+        if new.exists() and not (new / DATABASE).is_file():
+            shutil.rmtree(new)
+        folder.rename(new)
+    except OSError as error:
+        raise StoreUnwritable(
+            f"The corpus in {folder} cannot be moved to {new}: {error.strerror or error}.",
             remedy="Check who may write to that folder and to those in it.",
         ) from error
 

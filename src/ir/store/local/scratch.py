@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ir.errors import StoreUnwritable
 from ir.store.local.faults import FULL
+from ir.store.local.pin import GENERATION, is_read
+from ir.system import is_own
 
-__all__ = ["scratch"]
+__all__ = ["abandoned", "scratch"]
+
+_PREFIX = "ir-"
+#: What was made within so many seconds may be about to be used.
+_YOUNG = 86_400
 
 
 @contextmanager
@@ -20,7 +26,7 @@ def scratch() -> Iterator[Path]:
 
     home = None
     try:
-        home = Path(tempfile.mkdtemp(prefix="ir-"))
+        home = Path(tempfile.mkdtemp(prefix=_PREFIX))
         yield home
     except BaseException as error:
         if home is not None:
@@ -28,6 +34,22 @@ def scratch() -> Iterator[Path]:
         if isinstance(error, OSError) and (home is None or error.errno in FULL):
             raise _unusable(tempfile.tempdir) from error
         raise
+
+
+def abandoned() -> list[Path]:
+    """Such folders of processes that ended without removing them: a day old, of this user, and read by nobody."""
+    import tempfile
+    import time
+
+    found = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            status = folder.lstat()
+            inside = [path for path in folder.iterdir() if GENERATION.fullmatch(path.name.removeprefix("."))]
+            old = status.st_mtime < time.time() - _YOUNG and is_own(status)
+            if old and inside and not folder.is_symlink() and not any(is_read(path) for path in inside):
+                found.append(folder)
+    return found
 
 
 def _unusable(folder: object) -> StoreUnwritable:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ir.store.local.halves import dots, products, scanned, widened
-from ir.store.local.points import reach
+from ir.store.local.crash_points import reach
+from ir.store.local.half_precision import dots, products, scanned, widened
 from ir.store.local.quantiser import CODED_ROWS, load_codes, write_codes
+from ir.store.local.rows_file import RowsFile, empty_index, write_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +45,6 @@ class SegmentInfo(TypedDict):
     name: str
     rows: int
     dim: int
-    first: int
-    last: int
     rescored: int | None
 
 
@@ -58,11 +57,10 @@ class Segment:
         self.dim = info["dim"]
         self._path = folder / f"{info['name']}.vectors"
         self._codes_path = folder / f"{info['name']}.codes"
-        # Plain arrays over the mapped memory: indexing a memmap costs several times as much.
-        rows = np.asarray(np.load(folder / f"{info['name']}.rows.npy", mmap_mode="r"))
-        self.numbers, self.artifacts, self.kinds = rows[0], rows[1], rows[2]
+        # A plain array over the mapped memory: indexing a memmap costs several times as much.
+        self.numbers = np.asarray(np.load(folder / f"{info['name']}.numbers.npy", mmap_mode="r"))
         header = self._path.stat().st_size - self.count * self.dim * 2
-        if header < 0 or rows.shape != (3, self.count):
+        if header < 0 or self.numbers.shape != (self.count,):
             raise ValueError(f"{self._path} is too short")
         self._raw: NDArray[np.uint8] | None = None
         if self.count * self.dim:
@@ -206,11 +204,8 @@ class Narrowed:
     """Rows that pass a filter, side by side: scanned without asking of each row whether it passes."""
 
     def __init__(self, dim: int, positions: Positions, codes: NDArray[np.uint8]) -> None:
-        import faiss
-
         self._positions = positions
-        self._index = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-        self._index.train(np.zeros((1, dim), dtype=np.float32))
+        self._index = empty_index(dim)
         self._index.add_sa_codes(codes)
 
     def nearest(self, vector: Vector, limit: int) -> tuple[Positions, Scores]:
@@ -244,44 +239,47 @@ def _best(positions: Positions | None, scores: Scores, limit: int) -> tuple[Posi
     return named[order], scores[kept][order]
 
 
-def write_segment(
-    folder: Path, name: str, rows: NDArray[np.int64], batches: Iterator[NDArray[np.float32]], dim: int
-) -> Callable[[], SegmentInfo]:
-    """Write a segment's rows, and return what writes its codes, which takes longer, and tells of the whole.
+Batches = Iterator["tuple[Positions, NDArray[np.float32]]"]
 
-    ``rows`` is (3, n): numbers ascending, artifacts, kinds; ``batches`` hold their vectors.
+
+def write_segment(folder: Path, name: str, count: int, batches: Batches, dim: int) -> Callable[[], SegmentInfo]:
+    """Write a segment's vectors, and return what writes its codes, which takes longer, and tells of the whole.
+
+    ``batches`` hold the numbers of ``count`` records, ascending, and their vectors.
     """
-    np.save(folder / f"{name}.rows.npy", rows)
-    reach("rows:written")
-    count = rows.shape[1]
-    index = _write_vectors(folder / f"{name}.vectors", batches, dim, small=count * dim <= _SMALL)
+    numbers = np.empty(count, dtype=np.int64)
+    units = map(_unit, _noting(batches, numbers))
+    rows = _write_vectors(folder / f"{name}.vectors", units, dim, count)
+    np.save(folder / f"{name}.numbers.npy", numbers)
     reach("vectors:written")
 
     def finish() -> SegmentInfo:
-        coded = index is not None and count >= CODED_ROWS
-        rescored = write_codes(folder / f"{name}.codes", index) if coded else None
+        rescored = None
+        if rows is not None and count >= CODED_ROWS:
+            rescored = write_codes(folder / f"{name}.codes", rows)
         reach("codes:written")
-        first, last = int(rows[0, 0]), int(rows[0, -1])
-        return {"name": name, "rows": count, "dim": dim, "first": first, "last": last, "rescored": rescored}
+        return {"name": name, "rows": count, "dim": dim, "rescored": rescored}
 
     return finish
 
 
-def _write_vectors(path: Path, batches: Iterator[NDArray[np.float32]], dim: int, *, small: bool) -> Any | None:
-    """Write the vectors; for a large segment as a faiss index, which is returned."""
-    if small:
-        with path.open("wb") as file:
-            for batch in batches:
-                file.write(_unit(batch).astype(np.float16).tobytes())
-        return None
-    import faiss
+def _noting(batches: Batches, numbers: Positions) -> Iterator[NDArray[np.float32]]:
+    """The vectors, their numbers put down on the way."""
+    filled = 0
+    for part, vectors in batches:
+        numbers[filled : filled + len(part)] = part
+        filled += len(part)
+        yield vectors
 
-    index = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-    index.train(np.zeros((1, dim), dtype=np.float32))
-    for batch in batches:
-        index.add(_unit(batch))
-    faiss.write_index(index, str(path))
-    return index
+
+def _write_vectors(path: Path, batches: Iterator[NDArray[np.float32]], dim: int, count: int) -> RowsFile | None:
+    """Write the vectors; for a large segment as faiss does, and as what codes are made of."""
+    if count * dim > _SMALL:
+        return write_rows(path, batches, dim, count)
+    with path.open("wb") as file:
+        for batch in batches:
+            file.write(batch.astype(np.float16).tobytes())
+    return None
 
 
 def _unit(batch: NDArray[np.float32]) -> NDArray[np.float32]:

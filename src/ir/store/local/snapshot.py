@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ir.base import Row
+from ir.links import Direction, Neighbour, Node
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.checks import fits
+from ir.store.local.edges import degrees, neighbours, nodes_here
 from ir.store.local.faults import parsed
 from ir.store.local.view import View
+from ir.store.vectors import unit_rows
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ir.protocols import Refs, Scores, Vector
@@ -46,8 +50,22 @@ class LocalSnapshot:
         return str(self._view.seq)
 
     @property
+    def content_version(self) -> str:
+        return self._view.content_version
+
+    @property
     def dim(self) -> int | None:
-        return self._view.manifest.dim or None
+        return self._view.space(None).dim
+
+    @property
+    def default_space(self) -> str:
+        return self._view.space_tables.default
+
+    def spaces(self) -> Mapping[str, int | None]:
+        return {name: self._view.space(name).dim for name in self._view.space_tables.numbers}
+
+    def unembedded(self, space: str | None = None) -> int:
+        return len(self._view) - len(self._view.space(space))
 
     def __len__(self) -> int:
         return len(self._view)
@@ -58,16 +76,26 @@ class LocalSnapshot:
     def kinds(self) -> frozenset[str]:
         return self._view.kinds_present
 
-    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
-        fits(vector, self.dim)
-        return self._view.dense(vector, limit, where, self._connection)
+    def dense(self, vector: Vector, limit: int, where: Where, space: str | None = None) -> Ranking:
+        return self._view.dense(vector, limit, where, self._connection, space)
 
     def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
         return self._view.rank(terms, limit, where, self._connection)
 
-    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
-        fits(vector, self.dim)
-        return self._view.dense_scores(vector, refs)
+    def dense_scores(self, vector: Vector, refs: Refs, space: str | None = None) -> Scores:
+        held = self._view.space(space)
+        fits(vector, held.dim)
+        return held.scores(vector, refs)
+
+    def vectors(self, refs: Refs, space: str | None = None) -> list[Vector | None]:
+        table, numbers = self._view.space_tables.of(space).table, refs.tolist()
+        found: dict[int, Vector] = {}
+        for start in range(0, len(numbers), _MOST):
+            part = numbers[start : start + _MOST]
+            query = f"SELECT number, vector FROM {table} WHERE number IN ({','.join('?' * len(part))})"
+            for number, vector in self._connection.execute(query, part):
+                found[number] = unit_rows(np.frombuffer(vector, "<f4"))
+        return [found.get(number) for number in numbers]
 
     def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
         return self._view.lexical_scores(terms, refs)
@@ -91,6 +119,26 @@ class LocalSnapshot:
                 # The index is made of this very version, so it was the database that lost them.
                 raise sqlite3.DatabaseError("malformed: records are missing that the index names")
         return [_as_row((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
+
+    def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        return nodes_here(self._connection, node_ids)
+
+    def neighbours(
+        self,
+        node_ids: Sequence[str],
+        *,
+        types: Collection[str] | None = None,
+        direction: Direction = "out",
+        limit: int | None = None,
+    ) -> list[list[Neighbour]]:
+        name = self._view.config.get("name")
+        return neighbours(self._connection, node_ids, types=types, direction=direction, limit=limit, name=name)
+
+    def degrees(
+        self, node_ids: Sequence[str], *, types: Collection[str] | None = None, direction: Direction = "out"
+    ) -> list[int]:
+        name = self._view.config.get("name")
+        return degrees(self._connection, node_ids, types=types, direction=direction, name=name)
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         return self._view.term_stats(terms)

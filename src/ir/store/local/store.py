@@ -6,30 +6,54 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ir.base import Record, json_clean, storable
+from ir.content import Content
 from ir.errors import CorpusBusy, StoreUnwritable
-from ir.store.local.database import CACHE_KB, Database
-from ir.store.local.faults import corrupt, parsed, translated
+from ir.links import Edge, Node
+from ir.store.base import DFLT_BATCH, BaseStore
+from ir.store.local.crash_points import reach
+from ir.store.local.database import CACHE_KB, Database, Opened
+from ir.store.local.edges import (
+    edge_pages,
+    erase_nodes,
+    node_pages,
+    read_edges,
+    read_nodes,
+    write_edges,
+    write_nodes,
+)
+from ir.store.local.faults import corrupt, parsed, removed, translated
 from ir.store.local.generation import FOLDER, Manifest, remove_old
 from ir.store.local.lock import WriterLock
-from ir.store.local.paging import entry_pages, record_pages
-from ir.store.local.points import reach
-from ir.store.local.remembered import Remembered
+from ir.store.local.paging import entry_pages, record_pages, text_pages
 from ir.store.local.scratch import scratch
 from ir.store.local.snapshot import LocalSnapshot
+from ir.store.local.spaces import SpaceTables, dimension, read_vectors, without_vector, write_vectors
 from ir.store.local.state import State, derive_from
-from ir.store.local.tables import all_records, erase_records, read_record, read_records, write_records
+from ir.store.local.tables import (
+    all_records,
+    erase_records,
+    forget_unused,
+    known_ids,
+    read_record,
+    read_records,
+    write_records,
+)
+from ir.store.local.term_cache import Remembered
 from ir.store.local.view import Damaged, View
-from ir.store.mapping import DFLT_BATCH, CorpusStore
+from ir.system import OPEN_FILES_CAN_MOVE
 
 if TYPE_CHECKING:
+    from ir.base import Vector
     from ir.protocols import Snapshot
+    from ir.store.leftovers import Leftover
 
 __all__ = ["LocalStore"]
 
@@ -42,6 +66,9 @@ _WRITING_CACHE_KB = 64_000
 _VERSION = "SELECT seq FROM state UNION ALL SELECT NULL"
 #: How often a reader brings the derived files up to date before it makes some for itself.
 _CATCHING_UP = 3
+#: A log of more bytes than this is emptied after the transaction that made it so long; it would stay as long.
+_LONG_LOG = 64_000_000
+_LOG_READ = "a process is reading the version before; compact again when it is done"
 #: A database of up to so many bytes is gone through before a build may say that there was nothing to do.
 _QUICKLY_CHECKED = 100_000_000
 
@@ -49,10 +76,15 @@ _QUICKLY_CHECKED = 100_000_000
 class _Transaction(threading.local):
     """What this thread is writing, if it is."""
 
-    connection: sqlite3.Connection | None = None
+    connection: Opened | None = None
     written = False
+    #: Whether what is derived is not true any more.
     records_written = False
+    #: Whether nothing of what was derived before may be taken over.
+    anew = False
     remembered: Remembered | None = None
+    content: Content | None = None
+    spaces: SpaceTables | None = None
 
 
 class _Reading:
@@ -79,7 +111,7 @@ class _Reading:
             translated(self._store.path).__exit__(kind, error, trace)
 
 
-class LocalStore(CorpusStore):
+class LocalStore(BaseStore):
     """A corpus in a folder. Several processes may read while one writes; a second writer waits, then is told."""
 
     def __init__(self, path: str | Path, *, lock_timeout: float = DFLT_LOCK_TIMEOUT) -> None:
@@ -90,10 +122,20 @@ class LocalStore(CorpusStore):
         self._writer = WriterLock(self.path)
         self._opening = threading.Lock()
         self._held: View | None = None
+        self._held_of: tuple[int, int] | None = None
         self._own = _Transaction()
 
     def __repr__(self) -> str:
         return f"LocalStore({str(self.path)!r})"
+
+    @property
+    def creates(self) -> bool:
+        """Whether a write makes the corpus if it is not there; else that is an error."""
+        return self._writer.makes_folder
+
+    @creates.setter
+    def creates(self, value: bool) -> None:
+        self._writer.makes_folder = value
 
     def exists(self) -> bool:
         """Whether anything was ever written here."""
@@ -116,9 +158,29 @@ class LocalStore(CorpusStore):
             self._writer.acquire(self.lock_timeout)
             try:
                 self.close()
-                remove_folder(self.path)
+                if OPEN_FILES_CAN_MOVE:
+                    remove_folder(self.path)
             finally:
                 self._writer.release()
+            if not OPEN_FILES_CAN_MOVE:  # the lock is a file in that folder
+                remove_folder(self.path)
+            self._database.forget()
+
+    def move(self, folder: Path) -> None:
+        """Put the corpus under another folder, after whoever is writing it; this store is closed then."""
+        from ir.store.local.removing import move_folder
+
+        with translated(self.path):
+            self._writer.acquire(self.lock_timeout)
+            try:
+                self.close()
+                if OPEN_FILES_CAN_MOVE:
+                    move_folder(self.path, folder)
+            finally:
+                self._writer.release()
+            if not OPEN_FILES_CAN_MOVE:
+                move_folder(self.path, folder)
+            self._database.forget()
 
     def check(self) -> None:
         """Go through the whole database; :class:`~ir.errors.CorpusCorrupt` if it is damaged anywhere."""
@@ -152,12 +214,16 @@ class LocalStore(CorpusStore):
         with translated(self.path):
             self._writer.acquire(patience)
             try:
+                if not self.creates and not self._database.exists():
+                    raise removed(self.path)
                 self._database.create()
                 with self._database.lend() as connection:
                     connection.execute(f"PRAGMA cache_size = {-_WRITING_CACHE_KB}")
                     connection.execute("BEGIN IMMEDIATE")
                     reach("transaction:begun")
                     self._own.connection, self._own.written, self._own.records_written = connection, False, False
+                    self._own.content = self._own.spaces = None
+                    self._own.anew = False
                     self._own.remembered = Remembered(self.path) if derive else None
                     try:
                         yield
@@ -168,6 +234,8 @@ class LocalStore(CorpusStore):
                         if remembered is not None:
                             remembered.close()
                         connection.execute(f"PRAGMA cache_size = {-CACHE_KB}")
+                    with suppress(OSError, sqlite3.Error):  # what was written is written
+                        self._database.empty_log(connection, at_least=_LONG_LOG)
                 if current is not None:
                     with suppress(OSError):
                         remove_old(self._home, current)
@@ -177,6 +245,8 @@ class LocalStore(CorpusStore):
     def _commit(self, connection: sqlite3.Connection, *, derive: bool) -> str | None:
         """Commit, and return the name of the new generation if one was made."""
         name = None
+        if self._own.content is not None:
+            connection.execute("UPDATE state SET content = ?", (self._own.content.dumps(),))
         if self._own.written:
             connection.execute("UPDATE state SET seq = seq + 1")
         elif derive and self._database.path.stat().st_size <= _QUICKLY_CHECKED:
@@ -185,14 +255,62 @@ class LocalStore(CorpusStore):
             reach("records:written")
             self._home.mkdir(exist_ok=True)
             state, remembered = State.read(connection), self._own.remembered
-            manifest = derive_from(connection, state, self._home, self._home, durable=True, remembered=remembered)
+            manifest = derive_from(
+                connection, state, self._home, self._home, durable=True, remembered=remembered, anew=self._own.anew
+            )
             connection.execute("UPDATE state SET generation = ?", (manifest.dumps(),))
             connection.execute("DELETE FROM tombstones")
+            connection.execute("DELETE FROM late")
             name = manifest.name
         reach("transaction:state-written")
         connection.execute("COMMIT")
         reach("transaction:committed")
         return name
+
+    # -- cleaning ----------------------------------------------------------------------------------------------
+
+    def leftovers(self) -> list[Leftover]:
+        """What takes up space here and nothing refers to any more."""
+        from ir.store.local.leftovers import files_left, remains
+
+        if not self.exists():
+            return []
+        with self._connection() as connection:
+            manifest = Manifest.parse(State.read(connection).generation)
+            files = files_left(self.path, self._home, None if manifest is None else manifest.name)
+            return [leftover for _, leftover in files] + remains(connection, manifest, self._home, self._database.log)
+
+    def clean(self, *, compact: bool = False) -> list[Leftover]:
+        """Remove that, after whoever is writing; with ``compact`` also what is left of deleted records, everywhere."""
+        from ir.store.local.leftovers import files_left, remove_files
+
+        if not self.exists():
+            return []
+        before = [leftover for leftover in self.leftovers() if leftover.compacting] if compact else []
+        self._held = None
+        if compact:
+            self._make_anew()
+        with translated(self.path):
+            self._writer.acquire(self.lock_timeout)
+            try:
+                with self._database.lend() as connection:
+                    manifest = Manifest.parse(State.read(connection).generation)
+                    done = remove_files(files_left(self.path, self._home, None if manifest is None else manifest.name))
+                    if compact:
+                        emptied = self._database.rewrite(connection)
+                        done += [one if emptied else replace(one, kept=_LOG_READ) for one in before]
+            finally:
+                self._writer.release()
+        return done
+
+    def _make_anew(self) -> None:
+        """Derive everything from the truth alone, if what was derived before holds anything that is gone."""
+        with self._writing(self.lock_timeout, derive=True), self._connection() as connection:
+            forget_unused(connection)
+            manifest = State.read(connection).current(connection)
+            if manifest is None or manifest.dead or manifest.lexical_dead:
+                # A new version, so that whoever has the old one open turns to the new one.
+                self._own.anew = self._own.written = self._own.records_written = True
 
     # -- searching ---------------------------------------------------------------------------------------------
 
@@ -200,7 +318,7 @@ class LocalStore(CorpusStore):
         """The corpus as it is now, and stays in the block whatever is written meanwhile."""
         return _Reading(self)
 
-    def begin_reading(self) -> tuple[sqlite3.Connection, sqlite3.Cursor | None, LocalSnapshot]:
+    def begin_reading(self) -> tuple[Opened, sqlite3.Cursor | None, LocalSnapshot]:
         """A connection that stays at one version, or the one that this thread writes with, and what it sees.
 
         The cursor, if there is one, is what keeps it there: a statement that was not read to its end.
@@ -210,6 +328,8 @@ class LocalStore(CorpusStore):
             return own, None, LocalSnapshot(self._private(own, State.read(own)), own)
         connection = self._database.take()
         try:
+            if connection.file != self._held_of:  # removed and built again: the same version may hold something else
+                self._held, self._held_of = None, connection.file
             held = self._held
             if held is not None:
                 version = connection.execute(_VERSION)
@@ -222,7 +342,7 @@ class LocalStore(CorpusStore):
             self._database.give_back(connection)
             raise
 
-    def end_reading(self, connection: sqlite3.Connection, version: sqlite3.Cursor | None) -> None:
+    def end_reading(self, connection: Opened, version: sqlite3.Cursor | None) -> None:
         if version is not None:
             version.close()
         if connection is not self._own.connection:
@@ -256,11 +376,9 @@ class LocalStore(CorpusStore):
     def _open(self, manifest: Manifest, state: State, connection: sqlite3.Connection) -> View:
         held = self._held
         if held is not None and held.manifest.name == manifest.name:
-            self._held = held.renamed(state.seq, state.settings())
+            self._held = held.renamed(state)
         else:
-            self._held = View(
-                self._home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection)
-            )
+            self._held = View(self._home / manifest.name, manifest, state, state.kinds(connection))
         return self._held
 
     def _caught_up(self, connection: sqlite3.Connection) -> bool:
@@ -284,7 +402,7 @@ class LocalStore(CorpusStore):
         with scratch() as home:
             manifest = derive_from(connection, state, self._home, home, durable=False)
             try:
-                view = View(home / manifest.name, manifest, state.seq, state.settings(), state.kinds(connection))
+                view = View(home / manifest.name, manifest, state, state.kinds(connection))
             except Damaged as error:
                 # The files are new, so it is what they were made from that cannot be right.
                 raise corrupt(self.path) from error
@@ -297,6 +415,13 @@ class LocalStore(CorpusStore):
     def version(self) -> str:
         return str(self._one("SELECT seq FROM state"))
 
+    @property
+    def content_version(self) -> str:
+        with self._connection() as connection:
+            state = State.read(connection)
+            content = self._own.content if connection is self._own.connection else None
+            return (state if content is None else replace(state, content=content.dumps())).content_version()
+
     def __len__(self) -> int:
         return int(self._one("SELECT count(*) FROM records"))
 
@@ -307,15 +432,28 @@ class LocalStore(CorpusStore):
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
         with self._connection() as connection:
-            return read_records(connection, [storable(record_id) for record_id in record_ids])
+            space = self._tables(connection).of(None)
+            return read_records(connection, space, [storable(record_id) for record_id in record_ids])
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
         """Every record in the order of writing, ``batch`` at a time; no more than those are in memory."""
         return record_pages(self._connection, batch)
 
-    def iter_entries(self, view: str, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
-        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
+    def iter_texts(self, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, str, Callable[[], Mapping[str, Any]]]]]:
+        """Every record's artifact and text, in the same way; its metadata is read if somebody asks for it."""
+        return text_pages(self._connection, batch)
+
+    def iter_entries(
+        self, view: Literal["ledger", "symbols"], batch: int = DFLT_BATCH
+    ) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the symbols, in the same way."""
         return entry_pages(self._connection, view, batch)
+
+    def iter_nodes(self, batch: int = DFLT_BATCH) -> Iterator[list[Node]]:
+        return node_pages(self._connection, batch)
+
+    def iter_edges(self, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, list[Edge]]]]:
+        return edge_pages(self._connection, batch)
 
     def set_ledger_entries(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
         """Write the ledger's entries for many keys at once."""
@@ -338,29 +476,124 @@ class LocalStore(CorpusStore):
             with translated(self.path), self._database.lend() as connection:
                 yield connection
 
-    def _dimension(self) -> int | None:
-        size = self._one("SELECT length(vector) FROM vectors LIMIT 1")
-        return None if size is None else int(size) // 4
+    # -- records
+
+    def _known_records(self, record_ids: Sequence[str]) -> set[str]:
+        with self._connection() as connection:
+            return known_ids(connection, record_ids)
 
     def _read_record(self, record_id: str) -> Record | None:
         with self._connection() as connection:
-            return read_record(connection, record_id)
+            return read_record(connection, self._tables(connection).of(None), record_id)
 
     def _all_records(self) -> Iterator[Record]:
         with self._connection() as connection:
-            return iter(all_records(connection))
+            return iter(all_records(connection, self._tables(connection).of(None)))
 
-    def _write_records(self, records: Sequence[Record]) -> None:
+    def _write_records(self, records: Sequence[Record], space: str) -> None:
         with self._connection() as connection:
-            written = write_records(connection, records)
+            spaces = self._tables(connection)
+            written = write_records(connection, records, spaces.of(space), spaces, self._content(connection))
             if self._own.remembered is not None:
                 self._own.remembered.add(written, State.read(connection).analyzer())
         self._own.written = self._own.records_written = True
 
     def _erase_records(self, record_ids: Sequence[str]) -> None:
         with self._connection() as connection:
-            if erase_records(connection, record_ids):
+            if erase_records(connection, record_ids, self._tables(connection), self._content(connection)):
                 self._own.written = self._own.records_written = True
+
+    # -- spaces
+
+    def _tables(self, connection: sqlite3.Connection) -> SpaceTables:
+        """The spaces as a connection sees them; those of the open transaction are read once."""
+        if connection is not self._own.connection:
+            return State.read(connection).spaces()
+        if self._own.spaces is None:
+            self._own.spaces = State.read(connection).spaces()
+        return self._own.spaces
+
+    def _content(self, connection: sqlite3.Connection) -> Content:
+        """The sums of what the open transaction holds."""
+        if self._own.content is None:
+            self._own.content = Content.loads(State.read(connection).content)
+        return self._own.content
+
+    def _default_space(self) -> str:
+        with self._connection() as connection:
+            return self._tables(connection).default
+
+    def _space_names(self) -> list[str]:
+        with self._connection() as connection:
+            return list(self._tables(connection).numbers)
+
+    def _write_space(self, name: str) -> None:
+        with self._connection() as connection:
+            self._tables(connection).add(connection, name)
+            self._keep_spaces(connection)
+
+    def _erase_space(self, name: str) -> None:
+        with self._connection() as connection:
+            self._tables(connection).drop(connection, name)
+            self._content(connection).vectors.pop(name, None)
+            self._keep_spaces(connection)
+
+    def _switch_space(self, name: str) -> None:
+        with self._connection() as connection:
+            self._tables(connection).default = name
+            self._keep_spaces(connection)
+
+    def _keep_spaces(self, connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE state SET spaces = ?", (self._tables(connection).dumps(),))
+        self._own.written = self._own.records_written = True
+
+    def _dimension(self, space: str) -> int | None:
+        with self._connection() as connection:
+            return dimension(connection, self._tables(connection).of(space))
+
+    def _write_vectors(self, space: str, vectors: Mapping[str, Vector]) -> None:
+        with self._connection() as connection:
+            change = write_vectors(connection, self._tables(connection).of(space), vectors)
+            self._content(connection).change_vectors(space, change)
+        self._own.written = self._own.records_written = True
+
+    def _read_vectors(self, space: str, record_ids: Sequence[str]) -> dict[str, Vector]:
+        with self._connection() as connection:
+            return read_vectors(connection, self._tables(connection).of(space), record_ids)
+
+    def _without_vector(self, space: str, limit: int | None) -> list[str]:
+        with self._connection() as connection:
+            return without_vector(connection, self._tables(connection).of(space), limit)
+
+    # -- nodes and edges
+
+    def _write_nodes(self, nodes: Sequence[Node]) -> None:
+        with self._connection() as connection:
+            change = write_nodes(connection, nodes)
+            self._content(connection).change("nodes", change)
+        self._own.written = self._own.written or bool(change)
+
+    def _erase_nodes(self, node_ids: Sequence[str]) -> None:
+        with self._connection() as connection:
+            change = erase_nodes(connection, node_ids)
+            self._content(connection).change("nodes", change)
+        self._own.written = self._own.written or bool(change)
+
+    def _read_nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        with self._connection() as connection:
+            return read_nodes(connection, node_ids)
+
+    def _write_edges(self, edges: Mapping[str, Sequence[Edge]]) -> None:
+        with self._connection() as connection:
+            written, change = write_edges(connection, edges)
+            self._content(connection).change("edges", change)
+        self._own.written = self._own.written or written
+
+    def _read_edges(self, node_ids: Sequence[str]) -> dict[str, list[Edge]]:
+        with self._connection() as connection:
+            return read_edges(connection, node_ids)
+
+    # -- the other views
 
     def _read(self, view: str, key: str) -> Any:
         if view == "config":

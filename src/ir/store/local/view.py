@@ -15,17 +15,21 @@ import numpy as np
 from ir.filters import matches
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.bm25 import idf
+from ir.store.checks import fits
 from ir.store.local.files import is_intact
 from ir.store.local.filtering import FilterQuery, filter_query
 from ir.store.local.forward import Forward, NarrowedWords, Weights, hash_of
 from ir.store.local.generation import FORWARD, LEXICAL, Manifest
 from ir.store.local.lexical import LexicalReader
-from ir.store.local.segment import Narrowed, Segment, numbers_in
+from ir.store.local.pin import Pin
+from ir.store.local.segment import Narrowed
+from ir.store.local.space import Space, open_spaces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ir.protocols import Refs, Scores, Vector
+    from ir.store.local.state import State
 
     Mask = NDArray[np.bool_]
 
@@ -52,24 +56,34 @@ class _Passing:
     def __init__(self, query: FilterQuery | None) -> None:
         self.query = query
         self.mask: Mask | None = None
-        self.asked = self.ranked = 0
-        self.narrowed: list[Narrowed | None] | None = None
+        self.ranked = 0
+        self.asked: dict[int, int] = {}
+        self.narrowed: dict[int, list[Narrowed | None]] = {}
         self.words: NarrowedWords | None = None
 
 
 class View:
     """One version's derived files, shared by the searches of a process."""
 
-    def __init__(self, folder: Path, manifest: Manifest, seq: int, config: Mapping[str, Any], kinds: Mapping[int, str]):
+    def __init__(self, folder: Path, manifest: Manifest, state: State, kinds: Mapping[int, str]):
         self.manifest = manifest
-        self.seq = seq
-        self.config = config
+        self._describe(state)
         self.folder = folder
         self.kind_names = dict(kinds)
+        try:
+            self._pin = Pin(folder)
+        except OSError as error:
+            raise Damaged(folder) from error
         if not is_intact(folder, manifest.files):
             raise Damaged(folder)
         try:
-            self.segments = [Segment(folder, info) for info in manifest.segments]
+            rows = [np.asarray(np.load(folder / f"{part['name']}.rows.npy", mmap_mode="r")) for part in manifest.rows]
+            self._numbers, self._artifacts, self._kinds = (_joined([part[at] for part in rows]) for at in range(3))
+            #: Which rows are of records that are still there; ``None`` if all are.
+            self._alive: Mask | None = None
+            if manifest.dead:
+                self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
+            self._spaces = open_spaces(folder, manifest.spaces, self._numbers, self._alive)
             self.lexical = LexicalReader(folder / LEXICAL)
             self._forward = Forward(folder / FORWARD)
         except (OSError, ValueError, RuntimeError) as error:
@@ -77,63 +91,52 @@ class View:
         # Frequencies and words count records that are gone until the index is made anew; so must their number.
         self._documents = len(self.lexical) + manifest.lexical_dead
         self._average_length = manifest.words / self._documents if self._documents else 0.0
-        self._numbers = _joined([segment.numbers for segment in self.segments])
-        self._artifacts = _joined([segment.artifacts for segment in self.segments])
-        self._kinds = _joined([segment.kinds for segment in self.segments])
         #: Whether no artifact has two records.
         self._single = _all_different(self._artifacts)
-        self._alive: Mask | None = None
-        if manifest.dead:
-            self._alive = ~np.isin(self._numbers, np.array(manifest.dead, dtype=np.int64))
+        self._count = len(self._numbers) if self._alive is None else int(np.count_nonzero(self._alive))
         self.remembered_rows: dict[int, tuple[list[Any], Callable[[], dict[str, Any]]]] = {}
         self._passing: OrderedDict[Where, _Passing] = OrderedDict()
         self._worth: dict[str, tuple[int, float]] = {}
         present = self._kinds if self._alive is None else self._kinds[self._alive]
         self.kinds_present = frozenset(self.kind_names[number] for number in _distinct(present))
 
-    def renamed(self, seq: int, config: Mapping[str, Any]) -> View:
+    def renamed(self, state: State) -> View:
         """The same records under another version: something else was written."""
         twin = copy(self)
-        twin.seq, twin.config = seq, config
+        twin._describe(state)
         return twin
 
+    def _describe(self, state: State) -> None:
+        self.seq = state.seq
+        self.config = state.settings()
+        self.space_tables = state.spaces()
+        self._state = state
+        self._content_version: str | None = None
+
+    @property
+    def content_version(self) -> str:
+        if self._content_version is None:
+            self._content_version = self._state.content_version()
+        return self._content_version
+
     def __len__(self) -> int:
-        return len(self._numbers) - len(self.manifest.dead)
+        return self._count
 
     # -- dense -------------------------------------------------------------------------------------------------
 
-    def dense(self, vector: Vector, limit: int, where: Where, connection: sqlite3.Connection) -> Ranking:
-        mask = self._alive if where.everything else self._mask(where, connection)
-        narrowed = None if where.everything or mask is None else self._narrowed(where, mask)
-        positions, scores, start = [], [], 0
-        for number, segment in enumerate(self.segments):
-            side_by_side = None if narrowed is None else narrowed[number]
-            if side_by_side is not None:
-                found, near = side_by_side.nearest(vector, limit)
-            else:
-                found, near = segment.nearest(
-                    vector, limit, None if mask is None else mask[start : start + segment.count]
-                )
-            if len(self.segments) == 1:
-                return Ranking(self._numbers[found], near)
-            positions.append(found + start)
-            scores.append(near)
-            start += segment.count
-        merged = np.concatenate([*positions, np.empty(0, dtype=np.int64)])
-        values = np.concatenate([*scores, np.empty(0, dtype=np.float32)])
-        order = np.lexsort((merged, np.negative(values)))[:limit]
-        return Ranking(self._numbers[merged[order]], values[order])
+    def space(self, name: str | None) -> Space:
+        return self._spaces[self.space_tables.of(name).number]
 
-    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
-        if len(self.segments) == 1:
-            segment = self.segments[0]
-            return segment.scores(vector, segment.numbers.searchsorted(refs))
-        out = np.zeros(len(refs), dtype=np.float32)
-        for segment in self.segments:
-            positions, inside = numbers_in(segment, refs)
-            if inside.any():
-                out[inside] = segment.scores(vector, positions[inside])
-        return out
+    def dense(
+        self, vector: Vector, limit: int, where: Where, connection: sqlite3.Connection, name: str | None
+    ) -> Ranking:
+        number = self.space_tables.of(name).number
+        space = self._spaces[number]
+        fits(vector, space.dim)
+        if where.everything:
+            return space.nearest(vector, limit, None, None)
+        mask = self._mask(where, connection)
+        return space.nearest(vector, limit, mask, self._narrowed(where, mask, number))
 
     # -- lexical -----------------------------------------------------------------------------------------------
 
@@ -221,20 +224,16 @@ class View:
             passing.mask = mask
         return passing.mask
 
-    def _narrowed(self, where: Where, mask: Mask) -> list[Narrowed | None] | None:
-        """The passing rows of each segment by themselves, from the second time that a filter is asked."""
+    def _narrowed(self, where: Where, mask: Mask, number: int) -> list[Narrowed | None] | None:
+        """The passing rows of a space by themselves, from the second time that a filter is asked there."""
         passing = self._passing_for(where)
-        passing.asked += 1
-        if passing.narrowed is None and passing.asked > 1:
-            starts = np.cumsum([0, *(segment.count for segment in self.segments)])
-            passing.narrowed = [
-                segment.narrowed(np.flatnonzero(mask[start : start + segment.count]))
-                for segment, start in zip(self.segments, starts, strict=False)
-            ]
-            kept = [held for held in self._passing.values() if held.narrowed is not None]
+        asked = passing.asked[number] = passing.asked.get(number, 0) + 1
+        if number not in passing.narrowed and asked > 1:
+            passing.narrowed[number] = self._spaces[number].narrowed(mask)
+            kept = [held for held in self._passing.values() if held.narrowed]
             for held in kept[:-_NARROWED_FILTERS]:
-                held.narrowed, held.asked = None, 0
-        return passing.narrowed
+                held.narrowed, held.asked = {}, {}
+        return passing.narrowed.get(number)
 
     def _numbers_by_reading(self, where: Where, connection: sqlite3.Connection) -> Refs:
         wanted = {number for number, name in self.kind_names.items() if where.kinds is None or name in where.kinds}

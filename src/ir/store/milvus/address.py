@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
 
@@ -43,6 +44,8 @@ class Address:
     lock_timeout: float = 10.0
     keep: float = 600.0
     ca: str = ""
+    #: Said by where the address is used, never by the address: nobody reaches another workspace by writing one.
+    workspace: str = field(default_factory=current_workspace, repr=False)
 
     @classmethod
     def parse(cls, url: str) -> Address:
@@ -89,9 +92,10 @@ class Address:
     @property
     def prefix(self) -> str:
         """How the names of the corpus's collections begin; Milvus allows few characters in them."""
+        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw{_mark(self.workspace)}_"
         plain = re.sub(r"[^A-Za-z0-9_]", "_", self.corpus)[:80]
-        mark = hashlib.blake2b(self.corpus.encode(), digest_size=4).hexdigest()
-        return f"ir_{plain}" if plain == self.corpus and not plain.endswith("_") else f"ir_{plain}_{mark}"
+        whole = plain == self.corpus and not plain.endswith("_")
+        return f"{start}{plain}" if whole else f"{start}{plain}_{_mark(self.corpus)}"
 
     @property
     def label(self) -> str:
@@ -110,6 +114,10 @@ class Address:
                 f"The file {named} that MILVUS_TOKEN_FILE names cannot be read: {error.strerror}."
             ) from None
         return f"{self.user}:{secret}" if self.user and secret and ":" not in secret else secret
+
+
+def _mark(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
 
 
 def _file(path: str) -> str:

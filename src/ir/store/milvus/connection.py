@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ir.errors import CorpusBusy, CorpusError, InvalidInput, IrError, MissingExtra
 from ir.store.milvus.address import Address
+from ir.store.milvus.file_guard import FileGuard
 
-__all__ = ["Connection", "translated"]
+__all__ = ["CollectionGone", "Connection", "translated"]
 
 #: How many rows one request carries; Milvus limits a request by its bytes.
 _BATCH = 2000
 _BYTES = 24_000_000
+#: An answer of so many rows may have been cut off: Milvus then gives no more, and does not say so.
+_CUT = (16_383, 16_384)
 #: How many primary keys one request names.
 _KEYS = 4000
+#: How long to wait for a file that another process has open; the server of one that was killed takes a moment to leave.
+_LEAVING_SECONDS = 3.0
 _clients: dict[tuple[str, str], tuple[Any, int]] = {}
+_guards: dict[str, FileGuard] = {}
 _opening = threading.Lock()
+
+
+class CollectionGone(CorpusError):
+    """A collection that was there is not any more."""
 
 
 class Connection:
@@ -71,6 +82,11 @@ class Connection:
             self.client.load_collection(collection, timeout=timeout)
             self._known.add(collection)
 
+    def names(self) -> list[str]:
+        """The collections of the database, of every corpus."""
+        with translated(self.address):
+            return list(self.client.list_collections(timeout=self.address.timeout))
+
     def drop(self, collection: str) -> None:
         self._known.discard(collection)
         with translated(self.address):
@@ -82,6 +98,20 @@ class Connection:
         """The rows that pass; none if there is no such collection."""
         if not self.has(collection):
             return []
+        found: list[dict[str, Any]] = []
+        pieces = [expr]
+        while pieces:
+            piece = pieces.pop()
+            rows = self._query(collection, piece, fields)
+            if len(rows) in _CUT:
+                refs = sorted(int(row["ref"]) for row in rows)
+                split = refs[len(refs) * 3 // 4]
+                pieces += [f"ref >= {split} and ({piece})", f"ref < {split} and ({piece})"]
+            else:
+                found += rows
+        return found
+
+    def _query(self, collection: str, expr: str, fields: Sequence[str]) -> list[dict[str, Any]]:
         with translated(self.address):
             rows = self.client.query(
                 collection,
@@ -92,12 +122,15 @@ class Connection:
             )
             return [dict(row) for row in rows]
 
-    def by_ref(self, collection: str, refs: Sequence[int], fields: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows with those primary keys, in no particular order."""
+    def by_ref(
+        self, collection: str, refs: Sequence[int], fields: Sequence[str], within: str = ""
+    ) -> list[dict[str, Any]]:
+        """The rows with those primary keys (and for which ``within`` holds), in no particular order."""
+        also = f" and {within}" if within else ""
         rows: list[dict[str, Any]] = []
         for start in range(0, len(refs), _KEYS):
             part = [int(ref) for ref in refs[start : start + _KEYS]]
-            rows += self.query(collection, f"ref in {part}", ["ref", *fields])
+            rows += self.query(collection, f"ref in {part}{also}", ["ref", *fields])
         return rows
 
     def windows(
@@ -109,7 +142,7 @@ class Connection:
             if rows:
                 yield sorted(rows, key=lambda row: int(row["ref"]))
 
-    def upsert(self, collection: str, rows: Sequence[dict[str, Any]], *, new: bool = False) -> None:
+    def upsert(self, collection: str, rows: Iterable[dict[str, Any]], *, new: bool = False) -> None:
         """Write rows, in the place of those with the same key; ``new`` if there are none."""
         with translated(self.address):
             write = self.client.insert if new else self.client.upsert
@@ -120,6 +153,11 @@ class Connection:
         if self.has(collection):
             with translated(self.address):
                 self.client.delete(collection, filter=expr, timeout=self.address.timeout)
+
+    def delete_refs(self, collection: str, refs: Sequence[int]) -> None:
+        """Remove the rows with those primary keys."""
+        for start in range(0, len(refs), _KEYS):
+            self.delete(collection, f"ref in {list(refs[start : start + _KEYS])}")
 
     def search(
         self, collection: str, field: str, vector: Any, limit: int, expr: str, fields: Sequence[str], **params: Any
@@ -182,6 +220,11 @@ def _known(address: Address, message: str) -> CorpusError:
             f"The Milvus server of {address.label} did not answer within {address.timeout:g} seconds.",
             remedy="Check that it runs, its host and port; allow more time with ?timeout=SECONDS in the address.",
         )
+    if "collection not found" in low:
+        return CollectionGone(
+            f"A collection of the corpus at {address.label} is not there any more: {said}",
+            remedy="Open the corpus again, and build it again if somebody dropped it.",
+        )
     if "database not found" in low:
         return CorpusError(
             f"The Milvus server of {address.label} has no database {address.database!r}.",
@@ -190,7 +233,7 @@ def _known(address: Address, message: str) -> CorpusError:
     return CorpusError(f"Milvus could not do what {address.label} needed: {said}")
 
 
-def _parts(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _parts(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     part: list[dict[str, Any]] = []
     size = 0
     for row in rows:
@@ -209,6 +252,8 @@ def _acquire(address: Address) -> Any:
         from pymilvus import MilvusClient
 
         if address.is_file:
+            # Its server would leave a log in the temporary folder each time it is started.
+            os.environ.setdefault("GLOG_minloglevel", "3")
             import milvus_lite as _milvus_lite
 
             del _milvus_lite
@@ -228,9 +273,21 @@ def _acquire(address: Address) -> Any:
             "timeout": address.timeout,
             "server_pem_path": address.ca,
         }
-        client = MilvusClient(uri=address.uri, **{name: value for name, value in options.items() if value})
+        options = {name: value for name, value in options.items() if value}
+        client = _open_file(MilvusClient, address, options) if address.is_file else MilvusClient(address.uri, **options)
     _clients[key] = (client, users + 1)
     return client
+
+
+def _open_file(client: Callable[..., Any], address: Address, options: Mapping[str, Any]) -> Any:
+    guard = FileGuard(Path(address.uri), min(_LEAVING_SECONDS, address.lock_timeout))
+    try:
+        opened = client(address.uri, **options)
+    except BaseException:
+        guard.release()
+        raise
+    _guards[address.uri] = guard
+    return opened
 
 
 def _release(address: Address) -> None:
@@ -247,3 +304,4 @@ def _release(address: Address) -> None:
         from milvus_lite.server_manager import server_manager_instance
 
         server_manager_instance.release_server(address.uri)
+        _guards.pop(address.uri).release()

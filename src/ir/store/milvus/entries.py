@@ -1,4 +1,4 @@
-"""Keyed JSON values with versions: ledger, links, settings, calibrations, document frequencies, long bodies."""
+"""Keyed JSON values with versions: ledger, symbols, settings, calibrations, nodes, frequencies, long bodies."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Any
 
 from ir.errors import InvalidInput
 from ir.store.milvus.connection import Connection
-from ir.store.milvus.rows import mark_of, pages_of
+from ir.store.milvus.rows import mark_of, marked, pages_of
 from ir.store.milvus.schema import ALIVE, LONGEST, visible
 from ir.store.milvus.state import State
+from ir.store.milvus.versions import ENTRY_FIELDS, end_rows
 
-__all__ = ["Entries"]
+__all__ = ["BODY", "EDGE_BODY", "FREQUENCY", "NODE", "Entries", "body_of"]
 
-_FIELDS = ("mark", "born", "died", "view", "key", "page", "value", "none")
-_MARKS = 1000
+#: The views that the store keeps for itself: how many records hold a term, declared nodes, bodies too long for a field.
+FREQUENCY = "frequency"
+NODE = "node"
+BODY = "body"
+EDGE_BODY = "edge body"
 
 
 class Entries:
@@ -35,6 +39,19 @@ class Entries:
         for expr in _marked(view, keys):
             rows += self._connection.query(self._collection, f"{expr} and {visible(version)}", ["key", "page", "value"])
         return dict(_values(rows))
+
+    def known(self, view: str, keys: Sequence[str], version: int) -> set[str]:
+        """Those of the keys that have a value."""
+        rows: list[dict[str, Any]] = []
+        for expr in _marked(view, keys):
+            rows += self._connection.query(self._collection, f"{expr} and page == 0 and {visible(version)}", ["key"])
+        return {row["key"] for row in rows}
+
+    def keys(self, view: str, version: int, end: int) -> list[str]:
+        """Every key of a view; ``end`` is the state's ``next_entry``."""
+        expr = f'view == "{view}" and page == 0 and {visible(version)}'
+        windows = self._connection.windows(self._collection, expr, ["key"], end)
+        return [row["key"] for rows in windows for row in rows]
 
     def read_all(self, view: str, version: int, end: int) -> Iterator[tuple[str, Any]]:
         """Every value of a view, in bounded memory; ``end`` is the state's ``next_entry``."""
@@ -66,13 +83,17 @@ class Entries:
     def _end(self, view: str, keys: Sequence[str], version: int) -> None:
         """Let what is there die with ``version``; what was born in it was never seen and goes at once."""
         for expr in _marked(view, keys):
-            rows = self._connection.query(self._collection, f"{expr} and {visible(version)}", ["ref", *_FIELDS])
-            unseen = [int(row["ref"]) for row in rows if row["born"] == version]
-            if unseen:
-                self._connection.delete(self._collection, f"ref in {unseen}")
-            self._connection.upsert(
-                self._collection, [{**row, "died": version} for row in rows if row["born"] != version]
-            )
+            fields = ["ref", *ENTRY_FIELDS]
+            rows = self._connection.query(self._collection, f"{expr} and {visible(version)}", fields)
+            end_rows(self._connection, self._collection, rows, version)
+
+
+def body_of(row: Mapping[str, Any], entries: Entries, version: int, view: str = BODY) -> str:
+    """The whole body of a row, of which a field may hold only the first page."""
+    if row["pages"] == 1:
+        return str(row["body"])
+    rest = entries.read(view, str(row["ref"]), version)
+    return str(row["body"]) + str(rest or "")
 
 
 def _row(ref: int, view: str, key: str, page: int, value: str, version: int) -> dict[str, Any]:
@@ -90,9 +111,7 @@ def _row(ref: int, view: str, key: str, page: int, value: str, version: int) -> 
 
 
 def _marked(view: str, keys: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(keys), _MARKS):
-        marks = ", ".join(f'"{mark_of(view, key)}"' for key in keys[start : start + _MARKS])
-        yield f"mark in [{marks}]"
+    return marked([mark_of(view, key) for key in keys])
 
 
 def _values(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:

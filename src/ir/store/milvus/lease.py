@@ -15,38 +15,59 @@ from typing import Any
 
 from ir.errors import CorpusBusy
 from ir.store.milvus.connection import Connection
+from ir.system import is_running
 
 __all__ = ["FileLock", "Lease", "writer_lock"]
 
 _POLL_SECONDS = 0.05
 #: A writer that has not said that it is alive for so long is taken for dead.
 LEASE_SECONDS = 60.0
-_held: dict[str, threading.Lock] = {}
+
+
+class _Shared:
+    """What the stores of a process have in common that write to one corpus in a file."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.unfinished = False
+
+
+_held: dict[str, _Shared] = {}
 _naming = threading.Lock()
 
 
 class FileLock:
-    """For a Milvus file, which only one process can have open: a lock among this process's threads."""
+    """For a Milvus file, which only one process can have open: a lock among this process's threads.
+
+    A writer sets ``unfinished`` while it undoes what it wrote; the next one does it if it still stands then.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._label = connection.address.label
         with _naming:
             key = f"{Path(connection.address.uri).resolve()}?{connection.address.corpus}"
-            self._lock = _held.setdefault(key, threading.Lock())
+            self._shared = _held.setdefault(key, _Shared())
         self._fresh = True
+        self.unfinished = False
 
     def acquire(self, timeout: float) -> bool:
         """Take the lock; whether an earlier writer may have left something behind."""
-        if not self._lock.acquire(timeout=timeout):
+        if not self._shared.lock.acquire(timeout=timeout):
             raise _busy(self._label, "this process")
-        left, self._fresh = self._fresh, False
+        left, self._fresh = self._fresh or self._shared.unfinished, False
+        self.unfinished = left
         return left
 
-    def check(self) -> None:
+    def held(self) -> bool:
         """A lock in memory is not lost."""
+        return True
+
+    def check(self) -> None:
+        """The same, for those who must have it."""
 
     def release(self) -> None:
-        self._lock.release()
+        self._shared.unfinished = self.unfinished
+        self._shared.lock.release()
 
 
 class Lease:
@@ -54,7 +75,8 @@ class Lease:
 
     Whoever wants to write first puts up a row, then looks for others. Reads are strongly consistent, so of two that
     come together at least one sees the other, and steps back. The row is renewed while the writer lives; one that
-    was not renewed, or whose process on this machine is gone, is cleared away by the next writer.
+    was not renewed, or whose process on this machine is gone, is cleared away by the next writer. One that is
+    ``unfinished``, because it could not undo what it wrote, leaves its row, so that the next writer takes it for dead.
     """
 
     def __init__(self, connection: Connection, collection: str, seconds: float = LEASE_SECONDS) -> None:
@@ -64,6 +86,7 @@ class Lease:
         self._threads = threading.Lock()
         self._name = ""
         self._done = threading.Event()
+        self.unfinished = False
 
     def acquire(self, timeout: float) -> bool:
         """Put up the lease; whether an earlier writer died and may have left something behind."""
@@ -75,19 +98,25 @@ class Lease:
         except BaseException:
             self._threads.release()
             raise
+        self.unfinished = found_dead
         self._done = threading.Event()
         threading.Thread(target=self._renew, args=(self._name, self._done), daemon=True).start()
         return found_dead
 
+    def held(self) -> bool:
+        """Whether the lease is still ours: a writer that was asleep for long may have been taken for dead."""
+        return any(name == self._name for name, _ in self._rows())
+
     def check(self) -> None:
-        """Raise unless the lease is still ours: a writer that was asleep for long may have been taken for dead."""
-        if not any(name == self._name for name, _ in self._rows()):
+        """Raise unless it is."""
+        if not self.held():
             raise _busy(self._connection.address.label, "another writer, which took this one for dead")
 
     def release(self) -> None:
         self._done.set()
         try:
-            self._connection.delete(self._collection, f'name == "{self._name}"')
+            if not self.unfinished:
+                self._connection.delete(self._collection, f'name == "{self._name}"')
         finally:
             self._threads.release()
 
@@ -140,13 +169,7 @@ def _is_dead(holder: dict[str, Any]) -> bool:
         return True
     if holder["host"] != socket.gethostname():
         return False
-    try:
-        os.kill(int(holder["pid"]), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+    return not is_running(int(holder["pid"]))
 
 
 def _busy(label: str, holder: str) -> CorpusBusy:

@@ -21,14 +21,33 @@ from ir.store.milvus.schema import ALIVE, LONGEST
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROW_FIELDS", "STORED_FIELDS", "decode_record", "decode_row", "encode", "mark_of", "pages_of", "slot_of"]
+__all__ = [
+    "CARRIED_FIELDS",
+    "ROW_FIELDS",
+    "STORED_FIELDS",
+    "VECTOR_FIELDS",
+    "decode_record",
+    "decode_row",
+    "decode_vector",
+    "encode",
+    "encode_vector",
+    "mark_of",
+    "marked",
+    "pages_of",
+    "slot_of",
+]
 
 ROW_FIELDS = ("id", "artifact", "kind", "body", "pages")
-STORED_FIELDS = ("mark", "born", "died", *ROW_FIELDS, "length", "scale", "meta", "dense", "sparse")
+STORED_FIELDS = ("mark", "born", "died", *ROW_FIELDS, "length", "meta", "sparse")
+#: What a vector's row has of its record's: filters and groups are decided where the search is.
+CARRIED_FIELDS = ("mark", "artifact", "kind", "meta")
+VECTOR_FIELDS = ("born", "died", *CARRIED_FIELDS, "scale", "dense")
 #: A sparse vector may not be empty on every version of Milvus; no term has this slot.
 _NOTHING = {0: 1e-6}
 _LARGEST, _SMALLEST = 1e12, 1e-12
 _PAGE = LONGEST - 535
+#: How many keys one expression names.
+_MARKS = 1000
 
 
 @lru_cache(maxsize=500_000)
@@ -47,16 +66,20 @@ def mark_of(*parts: str) -> str:
     return hashlib.blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def encode(record: Record, terms: Sequence[str], *, ref: int, born: int, kind: int, pivot: float) -> dict[str, Any]:
+def marked(marks: Sequence[str], field: str = "mark") -> Iterator[str]:
+    """Expressions that together hold for the rows with one of the marks."""
+    for start in range(0, len(marks), _MARKS):
+        names = ", ".join(f'"{mark}"' for mark in marks[start : start + _MARKS])
+        yield f"{field} in [{names}]"
+
+
+def encode(
+    record: Record | Row, terms: Sequence[str], *, ref: int, born: int, kind: int, pivot: float
+) -> dict[str, Any]:
     """The row of a record; its body may be longer than a field allows, see :func:`pages_of`."""
     for name in ("id", "artifact_id"):
         if len(getattr(record, name).encode("utf-8", "surrogatepass")) > LONGEST:
             raise InvalidInput(f"The {name} of record {record.id[:60]!r}… is longer than the {LONGEST} bytes allowed.")
-    scale = _scale_of(record.vector)
-    vector = np.ldexp(record.vector.astype(np.float64), -scale).astype(np.float32)
-    # Milvus knows no vectors of fewer than two numbers; a zero more changes no cosine.
-    padded = np.zeros(max(len(vector), 2), dtype=np.float32)
-    padded[: len(vector)] = vector
     body = json.dumps([record.surface_index, record.text, record.metadata], ensure_ascii=False, separators=(",", ":"))
     return {
         "ref": ref,
@@ -67,13 +90,28 @@ def encode(record: Record, terms: Sequence[str], *, ref: int, born: int, kind: i
         "artifact": record.artifact_id,
         "kind": kind,
         "length": len(terms),
-        "scale": scale,
         "body": body,
         "pages": 1,
         "meta": readable(record.metadata),
-        "dense": padded,
         "sparse": _sparse(terms, pivot),
     }
+
+
+def encode_vector(row: Mapping[str, Any], vector: NDArray[np.float32], born: int) -> dict[str, Any]:
+    """The row of a vector, for the row of its record: it has the same ref."""
+    scale = _scale_of(vector)
+    # Milvus knows no vectors of fewer than two numbers; a zero more changes no cosine.
+    padded = np.zeros(max(len(vector), 2), dtype=np.float32)
+    padded[: len(vector)] = np.ldexp(vector.astype(np.float64), -scale)
+    carried = {name: row[name] for name in CARRIED_FIELDS}
+    return {"ref": int(row["ref"]), "born": born, "died": ALIVE, **carried, "scale": scale, "dense": padded}
+
+
+def decode_vector(row: Mapping[str, Any], dim: int) -> NDArray[np.float32]:
+    vector: NDArray[np.float32] = np.ldexp(np.asarray(row["dense"][:dim], dtype=np.float64), int(row["scale"])).astype(
+        np.float32
+    )
+    return vector
 
 
 def pages_of(text: str) -> list[str]:
@@ -93,10 +131,12 @@ def decode_row(row: Mapping[str, Any], kinds: Mapping[int, str], body: str) -> R
     return Row(row["id"], row["artifact"], kinds[int(row["kind"])], index, text, metadata)
 
 
-def decode_record(row: Mapping[str, Any], kinds: Mapping[int, str], body: str, dim: int) -> Record:
-    index, text, metadata = json.loads(body)
-    vector = np.ldexp(np.asarray(row["dense"][:dim], dtype=np.float64), int(row["scale"])).astype(np.float32)
-    return Record(row["id"], row["artifact"], kinds[int(row["kind"])], index, text, vector, metadata)
+def decode_record(
+    row: Mapping[str, Any], kinds: Mapping[int, str], body: str, vector: NDArray[np.float32] | None
+) -> Record:
+    return Record(
+        **decode_row(row, kinds, body)._asdict(), vector=np.empty(0, dtype=np.float32) if vector is None else vector
+    )
 
 
 def _sparse(terms: Sequence[str], pivot: float) -> dict[int, float]:

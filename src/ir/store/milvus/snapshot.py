@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ir.base import Row
+from ir.links import Direction, Neighbour, Node
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.checks import fits
+from ir.store.milvus.state import Space
 from ir.store.milvus.view import View
 from ir.store.vectors import unit_rows
 
@@ -40,8 +42,22 @@ class MilvusSnapshot:
         return self._view.state.analyzer
 
     @property
+    def content_version(self) -> str:
+        return self._view.content_version
+
+    @property
     def dim(self) -> int | None:
-        return self._view.state.dim
+        return self._view.state.dimension(self.default_space)
+
+    @property
+    def default_space(self) -> str:
+        return self._view.state.default_space
+
+    def spaces(self) -> Mapping[str, int | None]:
+        return {name: self._view.state.dimension(name) for name in self._view.state.spaces}
+
+    def unembedded(self, space: str | None = None) -> int:
+        return len(self) - self._view.state.space(space)["count"]
 
     def __len__(self) -> int:
         return self._view.state.records
@@ -54,46 +70,63 @@ class MilvusSnapshot:
 
     # -- dense -------------------------------------------------------------------------------------------------
 
-    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
-        if self.dim is None or limit < 1:
+    def dense(self, vector: Vector, limit: int, where: Where, space: str | None = None) -> Ranking:
+        held = self._view.state.space(space)
+        if not held["count"] or limit < 1:
             return _ranking([], limit)
-        fits(vector, self.dim)
+        fits(vector, held["dim"])
         query = self._padded(vector)
         found: dict[int, float] = {}
-        for expr in self._pieces(where, limit):
-            depth = min(limit + 8, _MOST)
-            while True:
-                hits = self._search("dense", query, depth, expr, ())
-                if len(hits) < min(depth, len(self)) and self._view.collections.search_params:
-                    # Too few may only mean that an approximate index did not look everywhere.
-                    hits = self._search("dense", query, depth, expr, (), thorough=True)
-                scores = {int(hit["id"]): float(hit["distance"]) for hit in hits}
-                # Equal scores at the end may go on behind it: only all of them can be put in an order.
-                if len(hits) < depth or depth == _MOST or _nth(scores, limit) > min(scores.values()):
-                    break
-                depth = min(depth * 4, _MOST)
-            found.update(scores)
+        with self._view.reading():
+            for expr in self._pieces(where, limit):
+                found.update(self._nearest(held, query, limit, expr))
         return _ranking(list(found.items()), limit)
 
-    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
-        if self.dim is None or not len(refs):
-            return np.zeros(len(refs), dtype=np.float32)
-        fits(vector, self.dim)
+    def _nearest(self, space: Space, query: Vector, limit: int, expr: str) -> dict[int, float]:
+        """At least the best ``limit`` records that an expression lets through."""
+        table, depth = space["table"], min(limit + 8, _MOST)
+        while True:
+            hits = self._search(table, "dense", query, depth, expr, ())
+            if len(hits) < min(depth, space["count"]) and self._view.collections.search_params:
+                # Too few may only mean that an approximate index did not look everywhere.
+                hits = self._search(table, "dense", query, depth, expr, (), thorough=True)
+            scores = {int(hit["id"]): float(hit["distance"]) for hit in hits}
+            # Equal scores at the end may go on behind it: only all of them can be put in an order.
+            if len(hits) < depth or depth == _MOST or _nth(scores, limit) > min(scores.values()):
+                return scores
+            depth = min(depth * 4, _MOST)
+
+    def dense_scores(self, vector: Vector, refs: Refs, space: str | None = None) -> Scores:
+        held = self._view.state.space(space)
+        scores: Scores = np.zeros(len(refs), dtype=np.float32)
+        if not held["count"] or not len(refs):
+            return scores
+        fits(vector, held["dim"])
         # A handful of vectors is exact and quicker to fetch than to rank through an index.
-        rows = self._view.fetch(refs, ["dense"])
-        matrix = unit_rows(np.array([row["dense"] for row in rows], dtype=np.float32))
-        scores: Scores = np.einsum("ij,j->i", matrix, unit_rows(self._padded(vector)))
+        found = self._unit_vectors(refs, held)
+        there = [at for at, one in enumerate(found) if one is not None]
+        if there:
+            matrix = np.array([found[at] for at in there], dtype=np.float32)
+            scores[there] = np.einsum("ij,j->i", matrix, unit_rows(np.asarray(vector, dtype=np.float32)))
         return scores
+
+    def vectors(self, refs: Refs, space: str | None = None) -> list[Vector | None]:
+        return self._unit_vectors(refs, self._view.state.space(space))
+
+    def _unit_vectors(self, refs: Refs, space: Space) -> list[Vector | None]:
+        with self._view.reading():
+            found = self._view.vectors(space, refs)
+        # As kept they are scaled by powers of two, which no direction depends on.
+        return [unit_rows(found[ref]) if ref in found else None for ref in refs.tolist()]
 
     # -- lexical -----------------------------------------------------------------------------------------------
 
     def lexical(self, terms: Mapping[str, float], limit: int, where: Where) -> Ranking:
-        weights = self._view.weights(terms) if self.dim is not None and limit > 0 else {}
-        if not weights:
-            return _ranking([], limit)
         found: dict[int, float] = {}
-        for expr in self._pieces(where, limit):
-            found.update(self._best_by_words(weights, limit, expr))
+        with self._view.reading():
+            weights = self._view.weights(terms) if len(self) and limit > 0 else {}
+            for expr in self._pieces(where, limit) if weights else ():
+                found.update(self._best_by_words(weights, limit, expr))
         return _ranking([(ref, score) for ref, score in found.items() if score > 0], limit)
 
     def _best_by_words(self, weights: Mapping[int, float], limit: int, expr: str) -> dict[int, float]:
@@ -106,7 +139,7 @@ class MilvusSnapshot:
         stretch = max(1.0, self._view.state.average / self._view.state.pivot)
         depth = min(limit * 2 + 8, _MOST)
         while True:
-            hits = self._search("sparse", dict(weights), depth, expr, ("sparse", "length"))
+            hits = self._search(self._view.collection, "sparse", dict(weights), depth, expr, ("sparse", "length"))
             rows = [hit["entity"] for hit in hits]
             scores = self._view.bm25(weights, rows)
             found = {int(hit["id"]): float(score) for hit, score in zip(hits, scores, strict=True)}
@@ -118,14 +151,16 @@ class MilvusSnapshot:
             depth = min(depth * 4, _MOST)
 
     def lexical_scores(self, terms: Mapping[str, float], refs: Refs) -> Scores:
-        weights = self._view.weights(terms) if self.dim is not None and len(refs) else {}
-        if not weights:
-            return np.zeros(len(refs), dtype=np.float32)
-        return self._view.bm25(weights, self._view.fetch(refs, ["sparse", "length"]))
+        with self._view.reading():
+            weights = self._view.weights(terms) if len(self) and len(refs) else {}
+            if not weights:
+                return np.zeros(len(refs), dtype=np.float32)
+            return self._view.bm25(weights, self._view.fetch(refs, ["sparse", "length"]))
 
     def term_stats(self, terms: Sequence[str]) -> TermStats:
         state = self._view.state
-        frequencies = self._view.frequencies(list(terms)) if state.records else dict.fromkeys(terms, 0)
+        with self._view.reading():
+            frequencies = self._view.frequencies(list(terms)) if state.records else dict.fromkeys(terms, 0)
         return TermStats(state.records, state.average, frequencies)
 
     # -- rows --------------------------------------------------------------------------------------------------
@@ -135,6 +170,29 @@ class MilvusSnapshot:
 
     def rows(self, refs: Refs) -> list[Row]:
         return self._view.rows(refs) if len(refs) else []
+
+    # -- nodes and edges ---------------------------------------------------------------------------------------
+
+    def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        with self._view.reading():
+            return self._view.graph.nodes(node_ids)
+
+    def neighbours(
+        self,
+        node_ids: Sequence[str],
+        *,
+        types: Collection[str] | None = None,
+        direction: Direction = "out",
+        limit: int | None = None,
+    ) -> list[list[Neighbour]]:
+        with self._view.reading():
+            return self._view.graph.neighbours(node_ids, types=types, direction=direction, limit=limit)
+
+    def degrees(
+        self, node_ids: Sequence[str], *, types: Collection[str] | None = None, direction: Direction = "out"
+    ) -> list[int]:
+        with self._view.reading():
+            return self._view.graph.degrees(node_ids, types=types, direction=direction)
 
     # -- asking Milvus -----------------------------------------------------------------------------------------
 
@@ -147,13 +205,21 @@ class MilvusSnapshot:
         return [f"ref >= {start} and ref < {start + _MOST} and {expr}" for expr in expressions for start in starts]
 
     def _search(
-        self, field: str, query: Any, limit: int, expr: str, fields: Sequence[str], *, thorough: bool = False
+        self,
+        collection: str,
+        field: str,
+        query: Any,
+        limit: int,
+        expr: str,
+        fields: Sequence[str],
+        *,
+        thorough: bool = False,
     ) -> list[Any]:
         view = self._view
         params: dict[str, Any] = {"metric_type": "IP" if field == "sparse" else "COSINE"}
         if field == "dense":
             params["params"] = view.collections.looking(limit, thorough=thorough)
-        hits = view.connection.search(view.collection, field, query, limit, expr, (*_ABOUT, *fields), **params)
+        hits = view.connection.search(collection, field, query, limit, expr, (*_ABOUT, *fields), **params)
         for hit in hits:
             view.note(int(hit["id"]), hit["entity"]["artifact"], int(hit["entity"]["kind"]))
         return hits

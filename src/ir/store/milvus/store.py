@@ -5,33 +5,32 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ir.base import Record, storable
 from ir.errors import CorpusError
-from ir.store.mapping import CorpusStore
+from ir.links import Edge, Node
+from ir.store import base
 from ir.store.milvus.address import Address
 from ir.store.milvus.connection import Connection
 from ir.store.milvus.entries import Entries
 from ir.store.milvus.lease import FileLock, Lease, writer_lock
-from ir.store.milvus.rows import STORED_FIELDS, decode_record, mark_of
-from ir.store.milvus.schema import Collections, visible
+from ir.store.milvus.reading import Reading
+from ir.store.milvus.schema import Collections
 from ir.store.milvus.snapshot import MilvusSnapshot
 from ir.store.milvus.state import State
+from ir.store.milvus.versions import recover, sweep
 from ir.store.milvus.view import View
-from ir.store.milvus.writing import Writing, body_of, recover, sweep
+from ir.store.milvus.writing import Writing
 
 if TYPE_CHECKING:
+    from ir.base import Vector
     from ir.protocols import Snapshot
 
 __all__ = ["MilvusStore"]
-
-_WINDOW = 1000
-#: How many records one request names.
-_MARKS = 1000
 
 
 class _Transaction(threading.local):
@@ -40,7 +39,7 @@ class _Transaction(threading.local):
     writing: Writing | None = None
 
 
-class MilvusStore(CorpusStore):
+class MilvusStore(base.BaseStore):
     """A corpus in Milvus. Several processes may read while one writes; a second writer waits, then is told.
 
     ``address`` is an :class:`Address` or what :meth:`Address.parse` reads. Nothing is made before the first write.
@@ -72,10 +71,10 @@ class MilvusStore(CorpusStore):
         self._connection.close()
 
     def drop(self) -> None:
-        """Remove the corpus and all its collections."""
-        for dim in self._state().dims:
-            self._connection.drop(self._collections.records(dim))
-        for collection in (self._collections.entries, self._collections.state):
+        """Remove the corpus and all its collections, also one whose format is no longer read."""
+        there = self._collections.everything_there()
+        # The state goes last: a corpus that is dropped halfway can be dropped again.
+        for collection in sorted(there, key=lambda name: name == self._collections.state):
             self._connection.drop(collection)
         self._held = None
 
@@ -93,21 +92,23 @@ class MilvusStore(CorpusStore):
     @contextmanager
     def _writing(self, patience: float) -> Iterator[Writing]:
         lock = self._writer()
-        left_behind = lock.acquire(patience)
+        lock.acquire(patience)
         try:
             self._collections.make_shared()
             state = self._state()
-            if left_behind:
-                self._recover(state)
+            if lock.unfinished:
+                self._undo(lock, state)
             writing = self._own.writing = Writing(self._connection, self._collections, state)
             try:
                 yield writing
+                lock.check()  # now, too: another's rows are not to be mixed with what still waits here
+                writing.write_edges()
                 if writing.touched:
                     writing.flush()
                     lock.check()
                     writing.commit()
             except BaseException:
-                self._recover(state, writing)
+                self._undo(lock, state)
                 raise
             finally:
                 self._own.writing = None
@@ -115,21 +116,17 @@ class MilvusStore(CorpusStore):
         finally:
             lock.release()
 
+    def _undo(self, lock: FileLock | Lease, state: State) -> None:
+        """Remove what was written after ``state``; if that fails, the next writer is told to."""
+        lock.unfinished = True
+        if lock.held():  # else another writes by now, and has undone it; what is there is no longer ours
+            recover(self._connection, self._collections, state)
+            lock.unfinished = False
+
     def _writer(self) -> FileLock | Lease:
         if self._lock_held is None:
             self._lock_held = writer_lock(self._connection, self._collections.state, self._collections.make_shared)
         return self._lock_held
-
-    def _recover(self, state: State, writing: Writing | None = None) -> None:
-        # A dead writer may have made a collection of vectors that no state tells of; its rows are not seen, and
-        # the next one that needs that size clears them.
-        dims = sorted({*state.dims, *(writing.state.dims if writing else self._stray_dims())})
-        recover(self._connection, self._collections, state, dims)
-
-    def _stray_dims(self) -> list[int]:
-        prefix = self._collections.records(0)[:-1]
-        names = [name for name in self._connection.client.list_collections() if name.startswith(prefix)]
-        return [int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdecimal()]
 
     def _sweep(self, state: State) -> None:
         """Remove rows that died long enough ago, unless a snapshot of this store still looks at them."""
@@ -141,8 +138,6 @@ class MilvusStore(CorpusStore):
             horizon = min(horizon, looked_at)
         if horizon > state.swept:
             sweep(self._connection, self._collections, state, horizon)
-            state.swept = horizon
-            state.write(self._connection, self._collections.state)
 
     # -- searching ---------------------------------------------------------------------------------------------
 
@@ -177,6 +172,7 @@ class MilvusStore(CorpusStore):
         if held is None or held.state.version != state.version:
             held = self._held = View(self._connection, self._collections, state)
             _ = held.config  # read while the version is surely there
+        held.seen_present()
         return held
 
     def _catch_up(self) -> None:
@@ -186,109 +182,160 @@ class MilvusStore(CorpusStore):
 
     # -- where things are kept ---------------------------------------------------------------------------------
 
-    def _write_scope(self) -> Any:
-        return self.transaction()
-
     def _state(self) -> State:
         writing = self._own.writing
         return writing.state if writing is not None else State.read(self._connection, self._collections.state)
+
+    def _reading(self) -> Reading:
+        return Reading(self._connection, self._collections, self._state())
+
+    def _flushed(self) -> Reading:
+        """The same with everything that waits in this thread's transaction."""
+        if self._own.writing is not None:
+            self._own.writing.flush()
+        return self._reading()
+
+    def _open(self) -> Writing:
+        assert self._own.writing is not None, "writes happen inside a transaction"
+        return self._own.writing
 
     @property
     def version(self) -> str:
         return str(self._state().version)
 
+    @property
+    def content_version(self) -> str:
+        state = self._flushed().state
+        return state.content_version(self._entries.read("config", base.SETTINGS, state.version) or {})
+
     def __len__(self) -> int:
         return self._state().records
 
+    # -- records
+
     def record_ids(self) -> list[str]:
         """The ids of all records, in the order in which they were written."""
-        state = self._state()
-        if state.dim is None:
-            return []
-        collection, expr = self._collections.records(state.dim), visible(state.version)
-        windows = self._connection.windows(collection, expr, ["id"], state.next_ref)
-        return [row["id"] for rows in windows for row in rows]
+        return list(self._reading().ids().values())
 
-    def iter_records(self, batch: int = _WINDOW) -> Iterator[list[Record]]:
+    def iter_records(self, batch: int = base.DFLT_BATCH) -> Iterator[list[Record]]:
         """Every record of the present version, some at a time, in the order in which they were written."""
-        state = self._state()
-        if state.dim is None:
-            return
-        kinds, collection = state.kind_names(), self._collections.records(state.dim)
-        for rows in self._connection.windows(collection, visible(state.version), STORED_FIELDS, state.next_ref, batch):
-            yield [decode_record(row, kinds, body_of(row, self._entries, state.version), state.dim) for row in rows]
-
-    def iter_entries(self, view: str, batch: int = _WINDOW) -> Iterator[list[tuple[str, Any]]]:
-        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
-        if self._own.writing is not None:
-            self._own.writing.flush()
-        state = self._state()
-        entries = self._entries.read_all(view, state.version, state.next_entry)
-        while page := list(islice(entries, batch)):
-            yield page
+        return self._reading().pages(batch)
 
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
-        state = self._state()
-        if state.dim is None:
-            return []
-        kinds, found = state.kind_names(), []
-        for start in range(0, len(record_ids), _MARKS):
-            part = record_ids[start : start + _MARKS]
-            marks = ", ".join(f'"{mark_of(storable(record_id))}"' for record_id in part)
-            expr = f"mark in [{marks}] and {visible(state.version)}"
-            for row in self._connection.query(self._collections.records(state.dim), expr, ["ref", *STORED_FIELDS]):
-                found.append(decode_record(row, kinds, body_of(row, self._entries, state.version), state.dim))
-        return found
+        return self._reading().records([storable(record_id) for record_id in record_ids])
 
-    def _dimension(self) -> int | None:
-        return self._state().dim
+    def _known_records(self, record_ids: Sequence[str]) -> set[str]:
+        return {row["id"] for rows in self._reading().rows(record_ids, ["id"]) for row in rows}
 
     def _read_record(self, record_id: str) -> Record | None:
-        state = self._state()
-        if state.dim is None:
-            return None
-        expr = f'mark == "{mark_of(record_id)}" and {visible(state.version)}'
-        rows = self._connection.query(self._collections.records(state.dim), expr, ["ref", *STORED_FIELDS])
-        if not rows:
-            return None
-        body = body_of(rows[0], self._entries, state.version)
-        return decode_record(rows[0], state.kind_names(), body, state.dim)
+        return next(iter(self._reading().records([record_id])), None)
 
     def _all_records(self) -> Iterator[Record]:
         records = [record for batch in self.iter_records() for record in batch]
         return iter(sorted(records, key=lambda record: (record.artifact_id, record.surface_index, record.id)))
 
-    def _write_records(self, records: Sequence[Record]) -> None:
-        self._open().put(records)
+    def _write_records(self, records: Sequence[Record], space: str) -> None:
+        self._open().put(records, space)
 
     def _erase_records(self, record_ids: Sequence[str]) -> None:
-        self._open().erase(list(dict.fromkeys(record_ids)))
+        self._open().erase(record_ids)
 
-    def _read(self, view: str, key: str) -> Any:
+    # -- spaces
+
+    def spaces(self) -> dict[str, int | None]:
+        """The named spaces of vectors with their dimensions, all as of one version."""
+        state = self._state()
+        return {name: state.dimension(name) for name in state.spaces}
+
+    def _default_space(self) -> str:
+        return self._state().default_space
+
+    def _space_names(self) -> list[str]:
+        return list(self._state().spaces)
+
+    def _write_space(self, name: str) -> None:
+        self._open().add_space(name)
+
+    def _erase_space(self, name: str) -> None:
+        self._open().drop_space(name)
+
+    def _switch_space(self, name: str) -> None:
+        self._open().switch_space(name)
+
+    def _dimension(self, space: str) -> int | None:
+        return self._state().dimension(space)
+
+    def _write_vectors(self, space: str, vectors: Mapping[str, Vector]) -> None:
+        self._open().put_vectors(space, vectors)
+
+    def _read_vectors(self, space: str, record_ids: Sequence[str]) -> dict[str, Vector]:
+        return self._reading().vectors(space, record_ids)
+
+    def _without_vector(self, space: str, limit: int | None) -> list[str]:
+        return self._reading().without_vector(space)[:limit]
+
+    # -- nodes and edges
+
+    def iter_nodes(self, batch: int = base.DFLT_BATCH) -> Iterator[list[Node]]:
+        """Every declared node, by id; only their ids are all in memory."""
+        reading = self._flushed()
+        ids = reading.node_ids()
+        for start in range(0, len(ids), batch):
+            yield list(reading.nodes(ids[start : start + batch]).values())
+
+    def iter_edges(self, batch: int = base.DFLT_BATCH) -> Iterator[list[tuple[str, list[Edge]]]]:
+        """``(node_id, edges)`` of every node that edges lead out of, in the same way."""
+        reading = self._flushed()
+        sources = reading.sources()
+        for start in range(0, len(sources), batch):
+            page = sources[start : start + batch]
+            found = reading.edges(page)
+            yield [(source, found[source]) for source in page if source in found]
+
+    def _write_nodes(self, nodes: Sequence[Node]) -> None:
+        self._open().put_nodes(nodes)
+
+    def _erase_nodes(self, node_ids: Sequence[str]) -> None:
+        self._open().erase_nodes(node_ids)
+
+    def _read_nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        writing = self._own.writing
+        return self._reading().nodes(node_ids) if writing is None else writing.read_nodes(node_ids)
+
+    def _write_edges(self, edges: Mapping[str, Sequence[Edge]]) -> None:
+        self._open().put_edges(edges)
+
+    def _read_edges(self, node_ids: Sequence[str]) -> dict[str, list[Edge]]:
+        writing = self._own.writing
+        return self._reading().edges(node_ids) if writing is None else writing.read_edges(node_ids)
+
+    # -- the other views
+
+    def iter_entries(
+        self, view: Literal["ledger", "symbols"], batch: int = base.DFLT_BATCH
+    ) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the symbols, some at a time."""
+        state = self._flushed().state
+        entries = self._entries.read_all(view, state.version, state.next_entry)
+        while page := list(islice(entries, batch)):
+            yield page
+
+    def _read(self, view: base.View, key: str) -> Any:
         writing = self._own.writing
         if writing is not None:
-            # A value that waits is the transaction's own: the caller gets a copy.
-            from ir.base import json_clean
-
-            return json_clean(writing.read(view, key))
+            return writing.read(view, key)
         return self._entries.read(view, key, self._state().version)
 
-    def _read_all(self, view: str) -> list[tuple[str, Any]]:
-        if self._own.writing is not None:
-            self._own.writing.flush()
-        state = self._state()
+    def _read_all(self, view: base.View) -> list[tuple[str, Any]]:
+        state = self._flushed().state
         return sorted(self._entries.read_all(view, state.version, state.next_entry))
 
-    def _write(self, view: str, key: str, value: Any) -> None:
+    def _write(self, view: base.View, key: str, value: Any) -> None:
         with self.transaction():
             self._open().write(view, key, value)
 
-    def _erase(self, view: str, key: str) -> None:
+    def _erase(self, view: base.View, key: str) -> None:
         with self.transaction():
             if self._open().read(view, key) is not None:
                 self._open().write(view, key, None)
-
-    def _open(self) -> Writing:
-        assert self._own.writing is not None, "writes happen inside a transaction"
-        return self._own.writing

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,13 @@ from ir.errors import CorpusError
 from ir.filters import matches
 from ir.protocols import Where
 from ir.store.bm25 import idf, rounded_lengths, term_weights
-from ir.store.milvus.connection import Connection
-from ir.store.milvus.entries import Entries
+from ir.store.milvus.connection import CollectionGone, Connection
+from ir.store.milvus.entries import FREQUENCY, Entries, body_of
 from ir.store.milvus.filtering import NONE, Untold, expression, prefilter
+from ir.store.milvus.graph import Graph
 from ir.store.milvus.rows import ROW_FIELDS, decode_row, slot_of
 from ir.store.milvus.schema import Collections, visible
-from ir.store.milvus.state import State
-from ir.store.milvus.writing import FREQUENCY, body_of
+from ir.store.milvus.state import Space, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +46,7 @@ class View:
         self.entries = Entries(connection, collections.entries)
         self.kind_names = state.kind_names()
         self.visible = visible(state.version)
+        self.seen_present()
         self._frequencies: dict[str, int] = {}
         self._artifacts: dict[str, int] = {}
         self._known: dict[int, tuple[int, int]] = {}
@@ -51,12 +54,49 @@ class View:
 
     @property
     def collection(self) -> str:
-        assert self.state.dim is not None, "an empty corpus is not searched"
-        return self.collections.records(self.state.dim)
+        return self.collections.records
 
     @cached_property
     def config(self) -> dict[str, Any]:
         return self.entries.read("config", "config", self.state.version) or {}
+
+    @cached_property
+    def content_version(self) -> str:
+        return self.state.content_version(self.config)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph(self)
+
+    # -- whether it is still there -----------------------------------------------------------------------------
+
+    def seen_present(self) -> None:
+        """The version is the present one, so nobody clears it away for as long as versions are kept."""
+        self._kept_until = time.monotonic() + self.connection.address.keep
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Around requests: of a version that was cleared away they would give less than there was."""
+        try:
+            yield
+        except CollectionGone:
+            self._check_kept()
+            raise
+        if time.monotonic() >= self._kept_until:
+            self._check_kept()
+
+    def _check_kept(self) -> None:
+        present = State.read(self.connection, self.collections.state)
+        if present.swept > self.state.version:
+            raise self._gone()
+        if present.version == self.state.version:
+            self.seen_present()
+
+    def _gone(self) -> CorpusError:
+        return CorpusError(
+            f"Version {self.state.version} of the corpus at {self.connection.address.label} is no longer kept.",
+            remedy="Take a new snapshot; versions are kept for ?keep=SECONDS after the next one came.",
+        )
 
     # -- which records -----------------------------------------------------------------------------------------
 
@@ -155,10 +195,14 @@ class View:
         try:
             return [found[ref] for ref in asked]
         except KeyError:
-            raise CorpusError(
-                f"Version {self.state.version} of the corpus at {self.connection.address.label} is no longer kept.",
-                remedy="Take a new snapshot; versions are kept for ?keep=SECONDS after the next one came.",
-            ) from None
+            raise self._gone() from None
+
+    def vectors(self, space: Space, refs: Refs) -> dict[int, NDArray[np.float32]]:
+        """The vectors of those records that have one in a space, by ref, as they are kept: of any length."""
+        if not space["count"] or not len(refs):
+            return {}
+        rows = self.connection.by_ref(space["table"], refs.tolist(), ["dense"], self.visible)
+        return {int(row["ref"]): np.array(row["dense"][: space["dim"]], dtype=np.float32) for row in rows}
 
     def rows(self, refs: Refs) -> list[Row]:
         return [self._row(row) for row in self.fetch(refs, ROW_FIELDS)]

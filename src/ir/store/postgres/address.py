@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from ir.base import storage_key
+from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
 
@@ -41,6 +42,8 @@ class Address:
     pool: int = 10
     timeout: float = 30.0
     lock_timeout: float = 10.0
+    #: Said by where the address is used, never by the address: nobody reaches another workspace by writing one.
+    workspace: str = field(default_factory=current_workspace, repr=False)
 
     @classmethod
     def parse(cls, url: str) -> Address:
@@ -87,11 +90,15 @@ class Address:
 
     @property
     def schema(self) -> str:
-        """The schema that holds the corpus; a name that is too long for one ends in a hash of itself."""
-        name = self.corpus.encode()
-        if len(name) <= _LONGEST_NAME:
-            return f"ir_{self.corpus}"
-        return f"ir_{name[: _LONGEST_NAME - 13].decode(errors='ignore')}_{storage_key(self.corpus)[:12]}"
+        """The schema that holds the corpus; a name that is too long for one ends in a hash of itself.
+
+        The name of a workspace has no underscore, so no two corpora share a schema.
+        """
+        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
+        name, most = self.corpus.encode(), _LONGEST_NAME + 3 - len(start)
+        if len(name) <= most:
+            return f"{start}{self.corpus}"
+        return f"{start}{name[: most - 13].decode(errors='ignore')}_{storage_key(self.corpus)[:12]}"
 
     @property
     def label(self) -> str:

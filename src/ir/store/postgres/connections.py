@@ -7,7 +7,6 @@ connects, so that a refusal is told at once, and a connection that died while no
 from __future__ import annotations
 
 import os
-import select
 import socket
 import threading
 import time
@@ -22,7 +21,8 @@ from psycopg.pq import TransactionStatus
 
 from ir.store.postgres.address import Address
 from ir.store.postgres.faults import full_pool, translated, unreachable
-from ir.store.postgres.places import Places, PlacesDumper
+from ir.store.postgres.row_addresses import Places, PlacesDumper
+from ir.system import has_news
 
 __all__ = ["Connection", "Connections"]
 
@@ -152,6 +152,4 @@ def _is_alive(connection: Connection) -> bool:
     """Whether the server has neither closed an unused connection nor said anything on it. No question is sent."""
     if connection.closed or connection.broken:
         return False
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
-    return not poll.poll(0)
+    return not has_news(connection.fileno())

@@ -23,6 +23,7 @@ __all__ = [
     "json_binary",
     "json_text",
     "lexemes",
+    "small",
     "text",
     "texts",
     "vectors",
@@ -38,6 +39,7 @@ _LAST_POSITION = 16383
 
 NULL = b"\xff\xff\xff\xff"
 
+_int4 = struct.Struct(">ii").pack
 _int8 = struct.Struct(">iq").pack
 _length = struct.Struct(">i").pack
 _fields = struct.Struct(">h").pack
@@ -46,6 +48,10 @@ _dimensions = struct.Struct(">iHH").pack
 
 def big(value: int) -> bytes:
     return _int8(8, value)
+
+
+def small(value: int) -> bytes:
+    return _int4(4, value)
 
 
 def text(value: str) -> bytes:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from ir.errors import CorpusBusy, CorpusError, IrError, StoreUnwritable
+from ir.errors import CorpusBusy, CorpusError, CorpusNotBuilt, IrError, StoreUnwritable
 from ir.store.postgres.address import Address
 
-__all__ = ["busy", "full_pool", "is_passing", "translated", "unreachable"]
+__all__ = ["busy", "full_pool", "is_passing", "removed", "translated", "unreachable"]
 
 #: What a server that cannot be reached says, and what to do then.
 _CONNECTING = (
@@ -44,6 +44,13 @@ def translated(address: Address) -> Iterator[None]:
         raise
     except psycopg.Error as error:
         raise _known(error, address) from error
+
+
+def removed(address: Address) -> CorpusNotBuilt:
+    return CorpusNotBuilt(
+        f"The corpus at {address.label} was removed after it was opened here.",
+        remedy="Build it again, or open another one.",
+    )
 
 
 def is_passing(error: BaseException) -> bool:

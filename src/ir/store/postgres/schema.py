@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,9 +14,12 @@ from psycopg import errors, sql
 from ir.errors import CorpusError, FormatMismatch
 from ir.store.postgres.address import Address
 from ir.store.postgres.connections import Connection
+from ir.store.postgres.sums import add_up
 
 __all__ = ["LATEST", "Migration", "applied_version", "check_version", "create_schema", "migrate", "migrations"]
 
+#: What SQL alone cannot do of a step, for a corpus that was there before it.
+_AFTERWARDS: dict[int, Callable[[Connection], None]] = {4: add_up}
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
@@ -103,6 +106,8 @@ def migrate(connection: Connection, address: Address, *, upto: int = LATEST) -> 
         for step in migrations():
             if found < step.version <= upto:
                 connection.execute(step.statements.encode())
+                if found and step.version in _AFTERWARDS:
+                    _AFTERWARDS[step.version](connection)
                 record = _named("INSERT INTO {}.migrations VALUES (%s, %s)", address)
                 connection.execute(record, (step.version, step.name))
                 done.append(step)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ir.base import Row
 from ir.errors import InvalidInput
+from ir.links import Direction, Neighbour, Node
 from ir.protocols import Ranking, TermStats, Where
 from ir.store.checks import fits
-from ir.store.postgres import codec
+from ir.store.postgres import codec, graph
 from ir.store.postgres.connections import Connection
+from ir.store.postgres.filtered import Passing, Passings
 from ir.store.postgres.filters import Condition
 from ir.store.postgres.nearest import Written, nearest, similarity
-from ir.store.postgres.passing import Passing, Passings
 from ir.store.postgres.scoring import Scoring, scoring_for
 from ir.store.postgres.state import State
+from ir.store.postgres.tables import decoded
+from ir.store.vectors import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,12 +61,26 @@ class PostgresSnapshot:
         return self._state.name
 
     @property
+    def content_version(self) -> str:
+        return self._state.content_version
+
+    @property
     def analyzer_id(self) -> str | None:
         return self._state.analyzer
 
     @property
     def dim(self) -> int | None:
-        return self._state.dim if self._state.records else None
+        return self._state.space().size
+
+    @property
+    def default_space(self) -> str:
+        return self._state.default_space
+
+    def spaces(self) -> Mapping[str, int | None]:
+        return {name: space.size for name, space in self._state.spaces.items()}
+
+    def unembedded(self, space: str | None = None) -> int:
+        return self._state.records - self._state.space(space).held
 
     def __len__(self) -> int:
         return self._state.records
@@ -78,25 +95,41 @@ class PostgresSnapshot:
 
     # -- dense -------------------------------------------------------------------------------------------------
 
-    def dense(self, vector: Vector, limit: int, where: Where) -> Ranking:
-        fits(vector, self.dim)
-        if self.dim is None or limit < 1:
+    def dense(self, vector: Vector, limit: int, where: Where, space: str | None = None) -> Ranking:
+        asked = self._state.space(space)
+        fits(vector, asked.size)
+        if not asked.held or limit < 1:
             return _nothing()
-        written, passing = self._as_written(vector), self._passing(where)
-        found = nearest(self._connection, self._state, written, limit, passing)
+        written = self._as_written(vector)
+        passing = self._passings.of(where, self._state, self._connection, asked)
+        found = nearest(self._connection, self._state, asked, written, limit, passing)
         if found is None:
-            passing = self._passings.anew(where, self._state, self._connection)
-            found = nearest(self._connection, self._state, written, limit, passing) or []
+            passing = self._passings.anew(where, self._state, self._connection, asked)
+            found = nearest(self._connection, self._state, asked, written, limit, passing) or []
         return _ranking(self._noted(found))
 
-    def dense_scores(self, vector: Vector, refs: Refs) -> Scores:
-        fits(vector, self.dim)
-        if not len(refs):
-            return np.zeros(0, dtype=np.float32)
-        score, parameters = similarity(self._state, self._as_written(vector))
-        query = f"SELECT number, {score}, artifact_id, kind FROM records WHERE number = ANY(%s::bigint[])"
+    def dense_scores(self, vector: Vector, refs: Refs, space: str | None = None) -> Scores:
+        asked = self._state.space(space)
+        fits(vector, asked.size)
+        if not len(refs) or not asked.held:
+            return np.zeros(len(refs), dtype=np.float32)
+        score, parameters = similarity(self._state, asked, self._as_written(vector))
+        query = f"SELECT number, {score}, artifact_id, kind FROM {asked.with_records} WHERE number = ANY(%s::bigint[])"
         found = dict(self._noted(self._fetch(query, (*parameters, codec.as_array(refs.tolist())))))
         return np.array([found.get(ref, 0.0) for ref in refs.tolist()], dtype=np.float32)
+
+    def vectors(self, refs: Refs, space: str | None = None) -> list[Vector | None]:
+        asked = self._state.space(space)
+        if not len(refs) or not asked.held:
+            return [None] * len(refs)
+        query = (
+            f"SELECT number, {asked.column} FROM {asked.table} "
+            f"WHERE number = ANY(%s::bigint[]) AND {asked.column} IS NOT NULL"
+        )
+        with self._connection.cursor(binary=True) as cursor:
+            cursor.execute(query.encode(), (codec.as_array(refs.tolist()),))
+            found = {number: unit_rows(decoded(raw)) for number, raw in cursor}
+        return [found.get(ref) for ref in refs.tolist()]
 
     def _as_written(self, vector: Vector) -> Written:
         if self._written is None or self._written[0] is not vector:
@@ -188,6 +221,26 @@ class PostgresSnapshot:
             for number, record_id, artifact, kind, index, text, metadata in self._fetch(query, (codec.as_array(asked),))
         }
         return [found[ref] for ref in asked]
+
+    # -- nodes and edges ---------------------------------------------------------------------------------------
+
+    def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        return graph.nodes(self._connection, node_ids) if node_ids else {}
+
+    def neighbours(
+        self,
+        node_ids: Sequence[str],
+        *,
+        types: Collection[str] | None = None,
+        direction: Direction = "out",
+        limit: int | None = None,
+    ) -> list[list[Neighbour]]:
+        return graph.neighbours(self._connection, self._state, node_ids, types, direction, limit)
+
+    def degrees(
+        self, node_ids: Sequence[str], *, types: Collection[str] | None = None, direction: Direction = "out"
+    ) -> list[int]:
+        return graph.degrees(self._connection, self._state, node_ids, types, direction)
 
     def _passing(self, where: Where) -> Passing:
         return self._passings.of(where, self._state, self._connection)

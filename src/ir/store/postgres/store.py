@@ -1,10 +1,10 @@
-"""A corpus in a schema of a PostgreSQL database: records, indexes, ledger, links and settings in one transaction."""
+"""A corpus in a schema of a PostgreSQL database: records, indexes, graph, ledger and settings in one transaction."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,35 @@ import psycopg
 from psycopg.errors import UndefinedTable
 
 from ir.base import Record, storable
+from ir.content import Content
 from ir.errors import CorpusBusy, CorpusError, IrError, StoreUnwritable
-from ir.store.mapping import DFLT_BATCH, CorpusStore
+from ir.links import Edge, Node
+from ir.store.base import DFLT_BATCH, MAIN_SPACE, BaseStore, View
+from ir.store.mapping import CorpusStore
 from ir.store.postgres import codec
 from ir.store.postgres.address import Address
 from ir.store.postgres.connections import Connection, Connections
-from ir.store.postgres.faults import is_passing
-from ir.store.postgres.nearest import remove_old_indexes
-from ir.store.postgres.passing import Passings
+from ir.store.postgres.edges import edge_pages, node_pages, read_edges, read_nodes
+from ir.store.postgres.faults import is_passing, removed
+from ir.store.postgres.filtered import Passings
 from ir.store.postgres.schema import LATEST, applied_version, check_version, create_schema, migrate
 from ir.store.postgres.snapshot import PostgresSnapshot
-from ir.store.postgres.state import State
-from ir.store.postgres.tables import all_records, digest, read_page, read_record, read_records
+from ir.store.postgres.spaces import MAIN_NUMBER, Space
+from ir.store.postgres.state import State, content_version
+from ir.store.postgres.tables import (
+    all_records,
+    digest,
+    numbers_of,
+    read_page,
+    read_record,
+    read_records,
+    read_vectors,
+)
+from ir.store.postgres.tidying import tidy
 from ir.store.postgres.writing import Writing
 
 if TYPE_CHECKING:
+    from ir.base import Vector
     from ir.protocols import Snapshot
 
 __all__ = ["PostgresStore"]
@@ -42,7 +56,7 @@ class _Own(threading.local):
     writing: Writing | None = None
 
 
-class PostgresStore(CorpusStore):
+class PostgresStore(BaseStore):
     """A corpus at a PostgreSQL address (see :class:`Address`). Many may read while one writes.
 
     Nothing is connected to before it is needed, and nothing is made in the database before the first write.
@@ -57,6 +71,7 @@ class PostgresStore(CorpusStore):
         self._own = _Own()
         self._passings = Passings()
         self._gave_up = ""
+        self._found = False
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.label!r})"
@@ -90,6 +105,7 @@ class PostgresStore(CorpusStore):
 
         with self._primary.lend() as connection:
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.address.schema)))
+        self._found = False
 
     def close(self) -> None:
         """Let go of connections; the store can be used again."""
@@ -125,30 +141,36 @@ class PostgresStore(CorpusStore):
                 self._own.writing = None
             if writing.writes and self._replica is not None:
                 self._behind = writing.state.version
-        if thorough:
-            self._tidy(writing)
+        if writing.litters or (thorough and writing.large):
+            self._tidy()
 
-    def _tidy(self, writing: Writing) -> None:
-        """What makes later searches faster but is no part of the transaction; nobody misses it if it fails."""
-        if not (writing.large or writing.indexed_anew):
-            return
+    def _tidy(self) -> None:
         with suppress(psycopg.Error, IrError), self._primary.lend() as connection:
-            connection.execute("SET statement_timeout = 0")
             try:
-                if writing.indexed_anew:
-                    remove_old_indexes(connection, writing.state)
-                # A corpus that came in many small writes is first looked at as a whole when it gets its index.
-                connection.execute("VACUUM (ANALYZE) records, postings, documents, terms")
+                tidy(connection, self.address)
             finally:
                 connection.close()
 
-    def put_records(self, records: Sequence[Record]) -> None:
-        """Keep all of the records or, if one is not fit to be kept, none."""
-        self._again(lambda: super(PostgresStore, self).put_records(records))
+    # A write that stands by itself is done again if it only collided with another.
+
+    def put_records(self, records: Sequence[Record], *, space: str | None = None) -> None:
+        self._again(lambda: super(PostgresStore, self).put_records(records, space=space))
 
     def delete_records(self, record_ids: Sequence[str]) -> None:
-        """Forget records; missing ones are tolerated."""
         self._again(lambda: super(PostgresStore, self).delete_records(record_ids))
+
+    def put_vectors(self, space: str, vectors: Mapping[str, Vector]) -> None:
+        self._again(lambda: super(PostgresStore, self).put_vectors(space, vectors))
+
+    def put_nodes(self, nodes: Iterable[Node]) -> None:
+        given = list(nodes)
+        self._again(lambda: super(PostgresStore, self).put_nodes(given))
+
+    def delete_nodes(self, node_ids: Sequence[str]) -> None:
+        self._again(lambda: super(PostgresStore, self).delete_nodes(node_ids))
+
+    def set_edges(self, edges: Mapping[str, Sequence[Edge]]) -> None:
+        self._again(lambda: super(PostgresStore, self).set_edges(edges))
 
     def _again(self, write: Callable[[], None]) -> None:
         """Do a write that stands by itself, again if it only collided with another."""
@@ -181,12 +203,8 @@ class PostgresStore(CorpusStore):
     def _seen(self, connection: Connection) -> State | None:
         """Begin a transaction that sees one version; ``None`` if there is no corpus."""
         while True:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            try:
-                state = State.read(connection)
-            except UndefinedTable:
-                return None
-            if not state.lags(self.address) or self._gave_up == state.name:
+            state = self._pinned(connection)
+            if state is None or not state.lags(self.address) or self._gave_up == state.name:
                 return state
             connection.execute("ROLLBACK")
             self._gave_up = state.name  # once: on a replica, what was made may not have arrived yet
@@ -200,11 +218,8 @@ class PostgresStore(CorpusStore):
                     pass
 
     def _unfinished(self) -> State:
-        from dataclasses import replace
-
-        assert self._own.writing is not None
-        writing = self._own.writing
-        return replace(writing.state, birth=f"{writing.state.birth[:8]}+{id(writing):x}.{writing.writes}"[-40:])
+        writing = self._open()
+        return writing.state.copy(f"{writing.state.birth[:8]}+{id(writing):x}.{writing.writes}"[-40:])
 
     # -- where things are kept ---------------------------------------------------------------------------------
 
@@ -215,6 +230,13 @@ class PostgresStore(CorpusStore):
             return f"{writing.state.name}+{id(writing):x}.{writing.writes}" if writing.writes else writing.state.name
         rows = self._rows("SELECT left(birth, 8), version FROM state")
         return f"{rows[0][0]}-{rows[0][1]}" if rows else _EMPTY
+
+    @property
+    def content_version(self) -> str:
+        if self._own.writing is not None:
+            self._own.writing.flush()
+        state = self._state()
+        return content_version(Content(), {}, MAIN_SPACE) if state is None else state.content_version
 
     def __len__(self) -> int:
         if self._own.writing is not None:
@@ -228,25 +250,24 @@ class PostgresStore(CorpusStore):
 
     def get_records(self, record_ids: Sequence[str]) -> list[Record]:
         """Those of the records that are there, in no particular order."""
-        with self._reading() as connection, suppress(UndefinedTable):
-            return read_records(connection, [storable(record_id) for record_id in record_ids])
-        return []
+        with self._looking() as (connection, state):
+            return read_records(connection, [*dict.fromkeys(map(storable, record_ids))], state.space()) if state else []
 
     def iter_records(self, batch: int = DFLT_BATCH) -> Iterator[list[Record]]:
         """Every record in the order of writing, ``batch`` at a time; no connection is held between two of them."""
         last = 0
         while True:
             page: list[Record] = []
-            with self._reading() as connection, suppress(UndefinedTable):
-                last, page = read_page(connection, last, batch)
+            with self._looking() as (connection, state):
+                if state is not None:
+                    last, page = read_page(connection, last, batch, state.space())
             if not page:
                 return
             yield page
 
-    def iter_entries(self, view: str, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
-        """Every ``(key, value)`` of the ledger or of the links, in the same way."""
-        if self._own.writing is not None:
-            self._own.writing.flush()
+    def iter_entries(self, view: View, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, Any]]]:
+        """Every ``(key, value)`` of the ledger or of the symbols, in the same way."""
+        self._flush()
         last = ""
         query = f"SELECT md5(key), key, value::text FROM {view} WHERE md5(key) > %s ORDER BY md5(key) LIMIT %s"
         while rows := self._rows(query, last, batch):
@@ -259,29 +280,113 @@ class PostgresStore(CorpusStore):
         rows = self._rows(f"SELECT {columns} FROM ledger", *names)
         return [tuple(None if text is None else codec.loads(text) for text in row) for row in rows]
 
-    def _dimension(self) -> int | None:
-        if self._own.writing is not None:
-            return self._own.writing.state.dim if self._own.writing.state.records else None
-        rows = self._rows("SELECT dim FROM state WHERE records > 0")
-        return rows[0][0] if rows else None
+    def _known_records(self, record_ids: Sequence[str]) -> set[str]:
+        with self._reading() as connection, self._maybe_missing():
+            return set(numbers_of(connection, record_ids))
+        return set()
 
     def _read_record(self, record_id: str) -> Record | None:
-        with self._reading() as connection, suppress(UndefinedTable):
-            return read_record(connection, record_id)
-        return None
+        with self._looking() as (connection, state):
+            return None if state is None else read_record(connection, record_id, state.space())
 
     def _all_records(self) -> Iterator[Record]:
-        with self._reading() as connection, suppress(UndefinedTable):
-            return iter(all_records(connection))
-        return iter(())
+        with self._looking() as (connection, state):
+            return iter(() if state is None else all_records(connection, state.space()))
 
-    def _write_records(self, records: Sequence[Record]) -> None:
-        self._open().put(records)
+    def _write_records(self, records: Sequence[Record], space: str) -> None:
+        self._open().put(records, self._open().state.space(space))
 
     def _erase_records(self, record_ids: Sequence[str]) -> None:
         self._open().erase(record_ids)
 
-    def _read(self, view: str, key: str) -> Any:
+    # -- spaces
+
+    def _default_space(self) -> str:
+        state = self._state()
+        return MAIN_SPACE if state is None else state.default_space
+
+    def _space_names(self) -> list[str]:
+        return list(self._spaces())
+
+    def _spaces(self) -> dict[str, Space]:
+        state = self._state()
+        return {MAIN_SPACE: Space(MAIN_SPACE, MAIN_NUMBER)} if state is None else state.spaces
+
+    def spaces(self) -> dict[str, int | None]:
+        return {name: space.size for name, space in self._spaces().items()}
+
+    def _dimension(self, space: str) -> int | None:
+        return self._spaces()[space].size
+
+    def _write_space(self, name: str) -> None:
+        self._open().add_space(name)
+
+    def _erase_space(self, name: str) -> None:
+        self._open().drop_space(self._open().state.space(name))
+
+    def _switch_space(self, name: str) -> None:
+        self._open().switch_space(self._open().state.space(name))
+
+    def _write_vectors(self, space: str, vectors: Mapping[str, Vector]) -> None:
+        self._open().put_vectors(self._open().state.space(space), vectors)
+
+    def _read_vectors(self, space: str, record_ids: Sequence[str]) -> dict[str, Vector]:
+        with self._looking() as (connection, state):
+            return {} if state is None else read_vectors(connection, state.space(space), record_ids)
+
+    def _without_vector(self, space: str, limit: int | None) -> list[str]:
+        with self._looking() as (connection, state):
+            if state is None or (asked := state.space(space)).held == state.records:
+                return []
+            query = (
+                f'SELECT id FROM {asked.beside_records} WHERE {asked.beside} IS NULL ORDER BY id COLLATE "C" LIMIT %s'
+            )
+            return [codec.unpacked(key) for (key,) in connection.execute(query.encode(), (limit,))]
+
+    # -- nodes and edges
+
+    def iter_nodes(self, batch: int = DFLT_BATCH) -> Iterator[list[Node]]:
+        last = ""
+        while True:
+            self._flush()
+            page: list[Node] = []
+            with self._reading() as connection, self._maybe_missing():
+                page = node_pages(connection, last, batch)
+            if not page:
+                return
+            yield page
+            last = page[-1].id
+
+    def iter_edges(self, batch: int = DFLT_BATCH) -> Iterator[list[tuple[str, list[Edge]]]]:
+        self._flush()
+        return edge_pages(self._rows, batch)
+
+    def _read_nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
+        if self._own.writing is not None:
+            return self._own.writing.graph.nodes(node_ids)
+        with self._reading() as connection, self._maybe_missing():
+            return read_nodes(connection, node_ids)
+        return {}
+
+    def _read_edges(self, node_ids: Sequence[str]) -> dict[str, list[Edge]]:
+        if self._own.writing is not None:
+            return self._own.writing.graph.edges(node_ids)
+        with self._reading() as connection, self._maybe_missing():
+            return read_edges(connection, node_ids)
+        return {}
+
+    def _write_nodes(self, nodes: Sequence[Node]) -> None:
+        self._open().graph.put_nodes({node.id: node for node in nodes})
+
+    def _erase_nodes(self, node_ids: Sequence[str]) -> None:
+        self._open().graph.put_nodes(dict.fromkeys(node_ids))
+
+    def _write_edges(self, edges: Mapping[str, Sequence[Edge]]) -> None:
+        self._open().graph.put_edges(edges)
+
+    # -- the other views
+
+    def _read(self, view: View, key: str) -> Any:
         writing = self._own.writing
         if view == "config":
             text = writing.state.config if writing else self._one("SELECT config::text FROM state")
@@ -293,13 +398,12 @@ class PostgresStore(CorpusStore):
                 text = self._one(query, digest(name), name)
         return None if text is None else codec.loads(text)
 
-    def _read_all(self, view: str) -> list[tuple[str, Any]]:
-        if self._own.writing is not None:
-            self._own.writing.flush()
+    def _read_all(self, view: View) -> list[tuple[str, Any]]:
+        self._flush()
         rows = self._rows(f'SELECT key, value::text FROM {view} ORDER BY key COLLATE "C"')
         return [(codec.unpacked(key), codec.loads(value)) for key, value in rows]
 
-    def _write(self, view: str, key: str, value: Any) -> None:
+    def _write(self, view: View, key: str, value: Any) -> None:
         def write() -> None:
             with self._write_scope():
                 if view == "config":
@@ -309,7 +413,7 @@ class PostgresStore(CorpusStore):
 
         self._again(write)
 
-    def _erase(self, view: str, key: str) -> None:
+    def _erase(self, view: View, key: str) -> None:
         def erase() -> None:
             with self._write_scope():
                 self._open().remove(view, key)
@@ -320,7 +424,36 @@ class PostgresStore(CorpusStore):
         assert self._own.writing is not None, "writes happen inside a transaction"
         return self._own.writing
 
+    def _flush(self) -> None:
+        """Let queries see what an open transaction holds back."""
+        if self._own.writing is not None:
+            self._own.writing.flush()
+
     # -- connections -------------------------------------------------------------------------------------------
+
+    def _state(self) -> State | None:
+        """What is true of the corpus now; ``None`` if there is none."""
+        if self._own.writing is not None:
+            return self._own.writing.state
+        with self._reading() as connection, self._maybe_missing():
+            return State.read(connection)
+        return None
+
+    @contextmanager
+    def _looking(self) -> Iterator[tuple[Connection, State | None]]:
+        """A connection that sees one version, and what is true of that; ``None`` if there is no corpus."""
+        if self._own.writing is not None:
+            yield self._own.writing.connection, self._own.writing.state
+            return
+        with self._reading() as connection:
+            yield connection, self._pinned(connection)
+
+    def _pinned(self, connection: Connection) -> State | None:
+        """Begin a transaction that sees one version; ``None`` if there is no corpus."""
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with self._maybe_missing():
+            return State.read(connection)
+        return None
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -349,14 +482,22 @@ class PostgresStore(CorpusStore):
             _log.warning("Reading from the primary: %s", error)
             return None
 
+    @contextmanager
+    def _maybe_missing(self) -> Iterator[None]:
+        """A read of what may not be there yet, which is nothing; what was there and is gone was removed by others."""
+        try:
+            yield
+            self._found = self._found or self._own.writing is None
+        except UndefinedTable:
+            if self._own.writing is not None:
+                raise
+            if self._found:
+                raise removed(self.address) from None
+
     def _rows(self, query: str, *parameters: Any) -> list[Any]:
-        with self._reading() as connection:
-            try:
-                return connection.execute(query.encode(), parameters).fetchall()
-            except UndefinedTable:
-                if self._own.writing is not None:
-                    raise
-                return []
+        with self._reading() as connection, self._maybe_missing():
+            return connection.execute(query.encode(), parameters).fetchall()
+        return []
 
     def _one(self, query: str, *parameters: Any) -> Any:
         rows = self._rows(query, *parameters)

@@ -1,0 +1,22 @@
+"""How a command searches a corpus: as the user says, else as it was tuned, else as is set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ir.app.context import Context
+    from ir.index import Corpus
+
+__all__ = ["search_options"]
+
+
+def search_options(corpus: Corpus, ctx: Context, *, mode: str | None, fusion: str | None) -> dict[str, Any]:
+    """The mode, and what goes with it. A tuned choice is taken whole or, if the user says anything else, not at all."""
+    from ir.retrieve import tuned_options
+
+    said = mode or fusion or any(ctx.settings.origin(name) != "default" for name in ("mode", "fusion"))
+    tuned = {} if said else ctx.known(corpus, "tuned", lambda: tuned_options(corpus))
+    if tuned:
+        return tuned
+    return {"mode": mode or ctx.settings["mode"], "fusion": fusion or ctx.settings["fusion"]}

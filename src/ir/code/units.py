@@ -1,0 +1,97 @@
+"""The units of a file for cutting, from what was read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ir.code.facts import Definition, Facts
+from ir.strategy.code import Unit
+
+__all__ = ["units_of"]
+
+
+def units_of(facts: Facts, text: str) -> list[Unit]:
+    """Definitions and the code between them, with the comments right above; places are in characters."""
+    return _Units(facts, text).inside(0)
+
+
+class _Units:
+    def __init__(self, facts: Facts, text: str) -> None:
+        self._facts = facts
+        self._text = text
+        self._source = None if text.isascii() else text.encode("utf-8", "replace")
+        self._inner: dict[int, list[int]] = {}
+        for index, definition in enumerate(facts.definitions[1:], start=1):
+            self._inner.setdefault(definition.owner, []).append(index)
+
+    def inside(self, owner: int, start: int = 0, end: int | None = None) -> list[Unit]:
+        """A unit for each definition right inside another, and one for what stands between two."""
+        until = len(self._text) if end is None else end
+        found: list[Unit] = []
+        at = start
+        for index in sorted(self._inner.get(owner, ()), key=lambda one: self._facts.definitions[one].start):
+            definition = self._facts.definitions[index]
+            low, high = self._place(definition.start), self._place(definition.end)
+            low = max(at, self._with_comment(low))
+            if high <= low or low < at or high > until:
+                continue
+            found += self._between(at, low, self._qualified(owner))
+            found.append(self._unit(index, definition, low, high))
+            at = high
+        found += self._between(at, until, self._qualified(owner))
+        return found
+
+    def _unit(self, index: int, definition: Definition, low: int, high: int) -> Unit:
+        parts: Sequence[Unit] = self.inside(index, low, high) if self._inner.get(index) else ()
+        if len(parts) < 2:
+            parts = self._statements(low, high, self._qualified(index))
+        kind = {"type": "class"}.get(definition.kind, definition.kind)
+        return Unit(low, high, kind, definition.name, self._qualified(definition.owner), tuple(parts))
+
+    def _between(self, start: int, end: int, owner: str) -> list[Unit]:
+        if not self._text[start:end].strip():
+            return []
+        return [Unit(start, end, "code", "", owner, tuple(self._statements(start, end, owner)))]
+
+    def _statements(self, start: int, end: int, owner: str) -> list[Unit]:
+        """Where a long piece may be cut: before a line that is indented as little as the first of its body."""
+        lines: list[tuple[int, int]] = []
+        at = start
+        while at < end:
+            stop = self._text.find("\n", at, end)
+            stop = end if stop < 0 else stop + 1
+            line = self._text[at:stop]
+            if line.strip():
+                lines.append((at, len(line) - len(line.lstrip())))
+            at = stop
+        if len(lines) < 4:
+            return []
+        body = [depth for _, depth in lines[1:]]
+        least = min(body[:-1]) if len(body) > 1 else 0
+        cuts = [start] + [place for place, depth in lines[1:] if depth == least]
+        if len(cuts) < 3:
+            return []
+        return [Unit(low, high, "code", "", owner) for low, high in zip(cuts, [*cuts[1:], end], strict=True)]
+
+    def _qualified(self, index: int) -> str:
+        names: list[str] = []
+        while index > 0:
+            names.append(self._facts.definitions[index].name)
+            index = self._facts.definitions[index].owner
+        return ".".join(reversed(names))
+
+    def _place(self, byte: int) -> int:
+        if self._source is None:
+            return min(byte, len(self._text))
+        return len(self._source[:byte].decode("utf-8", "replace"))
+
+    def _with_comment(self, low: int) -> int:
+        """Where the line begins, or the comment lines right above it."""
+        at = self._text.rfind("\n", 0, low) + 1
+        while at > 0:
+            above = self._text.rfind("\n", 0, at - 1) + 1
+            line = self._text[above : at - 1].strip()
+            if not line.startswith(("//", "#", "/*", "*", "@", "///")) or line.startswith("#include"):
+                break
+            at = above
+        return at

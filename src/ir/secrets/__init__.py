@@ -1,0 +1,1 @@
+"""What should stay private: keys in addresses and texts are masked where they are shown, files of keys are left out."""

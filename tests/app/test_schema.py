@@ -1,0 +1,106 @@
+"""Schemas come from the fields, and real responses are what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.extras import needs
+
+from ir.app.operation import find_operation, names
+from ir.app.schema import request_schema, response_schema
+from ir.app.session import Session
+
+CASES = '{"query": "green tea", "gold": ["tea.md"]}\n{"query": "rest dough", "gold": ["sub/bread.md"]}\n'
+
+
+@pytest.mark.parametrize("name", names())
+def test_both_schemas_are_valid(name: str) -> None:
+    needs("jsonschema")
+    from jsonschema import Draft202012Validator
+
+    found = find_operation(name)
+    for schema in (request_schema(found), response_schema(found)):
+        Draft202012Validator.check_schema(schema)
+        json.dumps(schema)
+    asked = request_schema(found)
+    assert asked["additionalProperties"] is False
+    assert all(one.get("description") for one in asked["properties"].values())
+
+
+def test_a_request_schema_says_what_the_check_says() -> None:
+    needs("jsonschema")
+    from jsonschema import Draft202012Validator
+
+    check = Draft202012Validator(request_schema(find_operation("search")))
+    assert check.is_valid({"query": "tea", "k": 5, "target": ["a", "b"], "mode": None})
+    for wrong in ({}, {"query": "tea", "k": 0}, {"query": "tea", "k": "x"}, {"query": " "}, {"query": "t", "zz": 1}):
+        assert not check.is_valid(wrong)
+
+
+def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        ("search", {"query": "green tea", "target": corpus, "explain": True}),
+        ("search", {"query": "green tea", "target": [corpus, "second"]}),
+        ("discover", {"query": "green tea", "targets": [corpus]}),
+        ("discover", {"query": "zebra stripes", "targets": [corpus]}),
+        ("get", {"items": ["tea.md", "long.md"], "target": corpus, "max_tokens": 200}),
+        ("grep", {"pattern": "tea", "target": corpus, "context": 1}),
+        ("similar", {"item": "tea.md", "target": corpus}),
+        ("expand", {"item": "tea.md:3", "target": corpus}),
+        ("traverse", {"query": "tea", "target": corpus}),
+        ("status", {"check": True}),
+        ("refresh", {"target": corpus}),
+        ("ls", {}),
+        ("info", {"target": corpus}),
+        ("build", {"target": corpus}),
+        ("build", {"target": corpus, "dry_run": True}),
+        ("coverage", {"target": corpus}),
+        ("graph", {"corpus": corpus}),
+        ("doctor", {}),
+        ("config", {}),
+        ("models", {}),
+        ("policy", {"corpus": corpus}),
+        ("schedule", {}),
+        ("space", {"action": "ls", "target": corpus}),
+        ("maintain", {"dry_run": True}),
+        ("gc", {"dry_run": True}),
+        ("eval", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
+        ("eval-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
+        ("sweep-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
+        ("eval-gen", {"target": corpus, "file": str(folder / "more.jsonl"), "llm": False}),
+        ("calibrate-min-score", {"corpus": corpus, "probes": True, "dry_run": True}),
+        ("calibrate-min-score", {"corpus": corpus, "forget": True}),
+        ("tune", {"corpus": corpus, "forget": True}),
+        ("export", {"target": corpus, "file": str(folder / "out.zip")}),
+        ("import", {"file": str(folder / "out.zip"), "name": "third"}),
+        ("copy", {"source": corpus, "target": "fourth"}),
+        ("register", {"name": "named", "path": str(folder)}),
+        ("rm", {"corpus": "third"}),
+        ("prune", {"dry_run": True}),
+        ("install", {"dry_run": True}),
+    ]
+
+
+#: Those that need a server, two runs, or somebody to end them.
+NOT_CALLED = {"migrate", "compare", "watch", "upgrade"}
+
+
+def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp_path: Path, session: Session) -> None:
+    needs("jsonschema")
+    from jsonschema import Draft202012Validator
+
+    (tmp_path / "cases.jsonl").write_text(CASES, "utf-8")
+    session.call("register", {"name": "second", "path": str(notes / "sub")})
+    session.call("build", {"target": "second", "embedder": "light"})
+    calls = _calls(corpus, tmp_path)
+    assert {name for name, _ in calls} | NOT_CALLED == set(names())
+    for name, arguments in calls:
+        response = session.call(name, arguments).to_dict()
+        check = Draft202012Validator(response_schema(find_operation(name)))
+        problems = [
+            f"{name} {'/'.join(map(str, one.path))}: {one.message[:200]}" for one in check.iter_errors(response)
+        ]
+        assert not problems

@@ -1,0 +1,86 @@
+"""A corpus that was changed step by step holds what one holds that was built at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import ir
+from ir.code.strategy import Code
+from ir.sources import CorpusSource
+from ir.store import CorpusStore
+
+pytest.importorskip("tree_sitter")
+
+PROGRAM = {
+    "pkg/__init__.py": "from .a import A, run\nfrom .b import *\n",
+    "pkg/a.py": "class A:\n    def go(self):\n        self.stop()\n    def stop(self): pass\ndef run():\n    return A()\n",
+    "pkg/b.py": "from .a import A\nclass B(A):\n    def stop(self):\n        super().stop()\ndef build():\n    return B()\n",
+    "main.py": "from pkg import A, run, build\nimport pkg.a as a\ndef main():\n    run().go()\n    build().go()\n    a.run()\n",
+    "other.py": "def helper(x):\n    x.polish()\nclass P:\n    def polish(self): pass\n",
+    "web/a.js": "export function run() { stop(); }\nexport function stop() {}\nexport class K { go() { this.halt(); } halt() {} }\n",
+    "web/b.js": "import { run, K } from './a';\nexport function start() { run(); new K().go(); }\n",
+    "go.mod": "module example.com/m\n",
+    "s/s.go": "package s\n\ntype Closer interface{ Close() }\n\ntype T struct{}\n\nfunc New() *T { return &T{} }\n",
+    "s/t.go": "package s\n\nfunc (t *T) Close() { t.done() }\n\nfunc (t *T) done() {}\n",
+    "src/lib.rs": "pub mod a;\npub mod b;\n",
+    "src/a.rs": "pub trait Run { fn run(&self); fn go(&self) { self.run(); } }\npub struct A;\nimpl Run for A { fn run(&self) {} }\n",
+    "src/b.rs": "use crate::a::{A, Run};\npub struct B;\nimpl Run for B { fn run(&self) { A.go(); } }\nimpl Run for u8 { fn run(&self) {} }\n",
+    "n/One.cs": "namespace N;\npublic interface IRun { void Run(); }\npublic partial class One { public void First() { Second(); } }\n",
+    "n/Two.cs": "namespace N;\npublic partial class One : IRun { public void Second() {} public void Run() { First(); } }\n",
+    "j/A.java": "package j;\npublic class A extends B { void go() { run(); } }\n",
+    "j/B.java": "package j;\npublic class B { void run() {} }\n",
+    "main.go": 'package main\n\nimport "example.com/m/s"\n\nfunc main() { s.New().Close() }\n',
+}
+NAMES = ("run", "go", "stop", "build", "A", "B", "K", "Close", "done", "New", "polish", "helper")
+
+
+def built(store: CorpusStore, files: dict[str, str]) -> ir.Corpus:
+    return ir.build(CorpusSource.from_mapping(dict(files), name="p", strategy=Code(), embedder="light"), store=store)
+
+
+def state(store: CorpusStore) -> Iterator[Any]:
+    yield sorted((node for batch in store.iter_nodes() for node in batch), key=lambda node: node.id)
+    yield {key: out for batch in store.iter_edges() for key, out in batch if out}
+    yield {key: value for batch in store.iter_entries("symbols") for key, value in batch}
+    yield store.content_version
+
+
+def edited(files: dict[str, str], chance: random.Random) -> str:
+    what = chance.choice(("rename", "rename", "edit", "move", "delete", "revert", "use"))
+    path = chance.choice(sorted(files))
+    if what == "rename":  # a definition, and not those who use it
+        name = chance.choice(NAMES)
+        for word in ("def ", "class ", "function ", "func "):
+            files[path] = files[path].replace(f"{word}{name}", f"{word}{name}{chance.choice('xyz')}", 1)
+    elif what == "edit":
+        files[path] = ("\n" if path.endswith((".py", ".js")) else "") + files[path]
+    elif what == "move":
+        files[path.replace("a.", "moved.") if "a." in path else f"new/{path}"] = files.pop(path)
+    elif what == "delete" and len(files) > 4:
+        del files[path]
+    elif what == "use" and path.endswith(".py"):
+        files[path] += f"def added():\n    {chance.choice(NAMES)}()\n"
+    else:
+        back = chance.choice(sorted(PROGRAM))
+        files[back] = PROGRAM[back]
+    return f"{what} {path}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_step_by_step_is_as_at_once(seed: int) -> None:
+    chance = random.Random(seed)
+    files = dict(PROGRAM)
+    steps: list[str] = []
+    with CorpusStore.memory() as changed:
+        built(changed, files)
+        for _ in range(8):
+            steps.append(edited(files, chance))
+            built(changed, files)
+            with CorpusStore.memory() as fresh:
+                built(fresh, files)
+                for one, other in zip(state(changed), state(fresh), strict=True):
+                    assert one == other, steps
