@@ -20,7 +20,7 @@ quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m tests.steady -n $(WORKERS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

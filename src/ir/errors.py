@@ -19,6 +19,7 @@
     ├── SeedNotFound (ValueError)        a hit is not in the corpus it is expanded in
     ├── LlmError                         a language model did not answer usefully
     ├── RerankError                      a reranker did not answer usefully
+    ├── KeywordError                     an engine for words did not answer usefully
     ├── ClientError                      the settings of an agent's client cannot be read or changed
     ├── Cancelled                        whoever asked does not want the answer any more
     ├── DeadlineExceeded (TimeoutError)  the answer would come too late
@@ -48,6 +49,7 @@ __all__ = [
     "FormatMismatch",
     "InvalidInput",
     "IrError",
+    "KeywordError",
     "LlmError",
     "MissingExtra",
     "NoLedgerEntry",
@@ -171,6 +173,10 @@ class LlmError(IrError):
 
 class RerankError(IrError):
     """A reranker did not answer, or not usefully."""
+
+
+class KeywordError(IrError):
+    """An engine that was asked for words alone did not answer, or not usefully."""
 
 
 class ClientError(IrError):
