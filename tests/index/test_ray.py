@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ def cluster() -> Iterator[str]:
                 raise
     yield "local"
     ray.shutdown()
+    gc.collect()  # what Ray has started and dropped would be warned of in whichever test comes later
 
 
 @dataclass(frozen=True)
