@@ -147,6 +147,14 @@ class WithStat(Protocol):
 
 
 @runtime_checkable
+class WithRevision(Protocol):
+    """A scope that knows which state of a repository it shows; a corpus remembers it."""
+
+    def revision(self) -> Mapping[str, Any] | None:
+        """``commit``, ``branch`` (both may be ``None``) and whether files were ``dirty``; ``None`` outside of one."""
+
+
+@runtime_checkable
 class WithSizes(Protocol):
     """A scope that knows how large an item is without reading it."""
 

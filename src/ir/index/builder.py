@@ -22,7 +22,7 @@ from ir.index.recipe import Recipe, recipe_for
 from ir.index.report import BuildReport, Problem
 from ir.index.scan import Item, Known, LedgerLookup, Scan, read_ledger, reason
 from ir.index.spaces import fill, free_name
-from ir.index.writer import Writer
+from ir.index.writer import Held, Writer
 from ir.links import Edge, edges_of_links
 from ir.options import count
 from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithPassedOver, WithScope
@@ -51,6 +51,7 @@ def build(
     progress: Listener | None = None,
     language: str | None = None,
     floor: bool = True,
+    held: Held | None = None,
 ) -> Corpus:
     """Build or bring up to date the corpus of ``source``.
 
@@ -63,7 +64,8 @@ def build(
 
     With the corpus a floor is kept, below which ``discover(min_score="auto")`` refuses a query as off topic: what
     queries about other things score here. It is made anew when a fifth of the artifacts changed. Without ``floor``
-    none is made; one that fits no longer goes all the same.
+    none is made; one that fits no longer goes all the same. ``held`` is asked for the vectors of texts before they are
+    embedded; it returns those that somebody has already.
 
     >>> from ir import CorpusSource, CorpusStore
     >>> source = CorpusSource.from_mapping({"a": "one", "b": "two"}, name="numbers")
@@ -84,6 +86,7 @@ def build(
     with rarely_collected(), store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)
         job = _Job(source, store, recipe, batch_size, edge_extractor, progress, floor=floor)
+        job.writer.held = held
         job.run(full=full)
         job.tell_writing()
     return job.finished(began)
@@ -370,7 +373,9 @@ class _Job:
         nothing.
         """
         target, report = self.recipe.target, self.report
-        corpus = Corpus(self.source.name, self.store, self.recipe.embedder, target.embedder_id, report)
+        corpus = Corpus(
+            self.source.name, self.store, self.recipe.embedder, target.embedder_id, report, source=self.source
+        )
         report.records = len(self.store)
         if not report.records:
             report.notes.append(report.why_empty(self.source.name, self.source.scope))

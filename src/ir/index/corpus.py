@@ -13,7 +13,7 @@ from ir.options import SearchKeywords, shows_keywords
 if TYPE_CHECKING:
     from ir.base import Hits
     from ir.index.report import BuildReport
-    from ir.protocols import Embedder, Store
+    from ir.protocols import Embedder, Source, Store
 
 __all__ = ["Corpus"]
 
@@ -25,6 +25,7 @@ class Corpus:
     Its length is the number of records in it; a corpus without any is still one, and true.
     ``report`` says what the build did that this value came from; ``None`` if the corpus was only opened.
     ``embedders`` holds embedders of your own for spaces beside the default one, by the name of the space.
+    ``source`` is what it was built from, if it was built and not only opened.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Corpus:
     embedder_id: str
     report: BuildReport | None = None
     embedders: dict[str, Any] = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
     _made: dict[str, Embedder] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:

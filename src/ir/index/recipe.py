@@ -10,7 +10,16 @@ from typing import Any
 from ir.errors import EmbedderError, InvalidInput
 from ir.index.embedder import CUSTOM, is_of, resolve, spec_text
 from ir.index.scan import Target
-from ir.protocols import Embedder, IndexingStrategy, Source, Store, WithBodyFile, WithKind, WithLanguage
+from ir.protocols import (
+    Embedder,
+    IndexingStrategy,
+    Source,
+    Store,
+    WithBodyFile,
+    WithKind,
+    WithLanguage,
+    WithRevision,
+)
 
 __all__ = ["Recipe", "recipe_for"]
 
@@ -21,7 +30,10 @@ _SAMPLE_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Recipe:
-    """``spec`` is what makes the embedder again, as text; ``config`` are the store's settings before the build."""
+    """``spec`` is what makes the embedder again, as text; ``config`` are the store's settings before the build.
+
+    ``revision`` is what the source's repository had checked out when the build began.
+    """
 
     strategy: IndexingStrategy
     embedder: Embedder
@@ -29,6 +41,7 @@ class Recipe:
     language: str
     target: Target
     config: Mapping[str, Any]
+    revision: Mapping[str, Any] | None = None
 
     def settings(self, source: Source, dim: int | None) -> dict[str, Any]:
         """The settings of the corpus after the build."""
@@ -50,6 +63,9 @@ class Recipe:
         settings.pop("bodies", None)
         if isinstance(source.scope, WithBodyFile) and source.scope.bodies is not None:
             settings["bodies"] = dict(source.scope.bodies)
+        settings.pop("git", None)
+        if self.revision is not None:
+            settings["git"] = dict(self.revision)
         if isinstance(source, WithKind) and source.kind is not None:
             settings["source_kind"] = source.kind
         return settings
@@ -84,6 +100,7 @@ def recipe_for(source: Source, store: Store, *, embedder: Any, language: str | N
         language=_language(asked, source, strategy, config.get("language")),
         target=Target(embedder_id, strategy_id(strategy), same_model, held),
         config=config,
+        revision=source.scope.revision() if isinstance(source.scope, WithRevision) else None,
     )
 
 

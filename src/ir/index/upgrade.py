@@ -199,7 +199,7 @@ def _finished(corpus: Corpus, report: BuildReport) -> Corpus:
     """The corpus as it is after the transaction; a floor that is due is measured now."""
     store = corpus.store
     lazy = embedder_for(store.get_config(), None)
-    now = Corpus(corpus.name, store, lazy, lazy.id, report)
+    now = Corpus(corpus.name, store, lazy, lazy.id, report, source=corpus.source)
     floor = store.get_calibration(AUTOMATIC)
     if floor is None and report.records:
         report.floor = measure_floor(now, language=_language(store))

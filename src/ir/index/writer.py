@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ir.base import Vector
     from ir.index.floor import ProbeScores
 
-__all__ = ["Writer"]
+__all__ = ["Held", "Writer"]
 
+#: The vectors that somebody has of some texts, as an embedder would be given them.
+Held = Callable[[Sequence[str]], Mapping[str, "Vector"]]
 #: A buffer is written when it holds this many batches of texts, or this many characters.
 _BATCHES = 8
 _CHARACTERS = 16_000_000
@@ -56,6 +58,8 @@ class Writer:
         self._artifacts = 0
         #: The space that vectors are written to, the default one unless the embedder is another than it was.
         self.space: str | None = None
+        #: Asked for vectors before texts are embedded, if there is one.
+        self.held: Held | None = None
         #: Sees every vector that is written, if there is one.
         self.probes: ProbeScores | None = None
 
@@ -132,9 +136,12 @@ class Writer:
                     self._report.reused += 1
                 else:
                     missing[text] = None
-        # Texts of like length side by side: a model pads each batch to its longest.
-        texts = sorted(missing, key=len)
         fresh: dict[str, Vector] = {}
+        if self.held is not None and missing:
+            fresh.update(self.held(list(missing)))
+            self._report.reused += len(fresh)
+        # Texts of like length side by side: a model pads each batch to its longest.
+        texts = sorted((text for text in missing if text not in fresh), key=len)
         for batch, vectors in self._embedding(texts, self._more(texts)):
             fresh.update(zip(batch, vectors, strict=True))
             self._report.embedded += len(batch)

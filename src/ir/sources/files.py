@@ -16,7 +16,7 @@ from ir.secrets.files import REASON as SECRET
 from ir.secrets.files import holds_secrets, may_hold_secrets
 from ir.sources.decode import BINARY_SUFFIXES, SNIFFED, NotText, looks_binary
 from ir.sources.formats import format_of, missing_extra, parse
-from ir.sources.generated import HINT, generated_by_content, generated_by_name
+from ir.sources.generated import HINT, POINTER, generated_by_content, generated_by_name, is_pointer
 from ir.sources.skipped import Skipped
 from ir.sources.walk import Found, displayable, walk
 from ir.system import open_to_read
@@ -83,7 +83,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
             self._scan()
             found = self._known()[key]
         try:
-            data = _read(found, self.root, self._max_bytes)
+            data = self._bytes(found)
             refused = self._refusal(found, data)
             if refused:
                 self._skipped[key] = Skipped(key, refused, refused=True)
@@ -93,7 +93,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
             raise KeyError(key) from None
         except (NotText, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
-            self._skipped[key] = _unread(key, f"cannot be read: {reason}" if reason else str(error))
+            self._skipped[key] = self._unread(key, f"cannot be read: {reason}" if reason else str(error))
             raise KeyError(key) from None
         self._skipped.pop(key, None)
         if problem:
@@ -120,7 +120,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
         if found is None:
             return False
         try:
-            head = _read(found, self.root, self._max_bytes, SNIFFED)
+            head = self._bytes(found, SNIFFED)
         except (NotText, OSError):
             return False
         kind = format_of(key)
@@ -150,6 +150,20 @@ class FileScope(Mapping[str, dict[str, Any]]):
         rules += [] if self._exclude is None else ["exclude"]
         files = "1 file" if self.passed_over == 1 else f"{self.passed_over:,} files"
         return f"{' and '.join(rules)} {'leave' if len(rules) > 1 else 'leaves'} nothing of {files} in {self.root}"
+
+    def revision(self) -> dict[str, Any] | None:
+        """What git has checked out here, and whether files differ from it; ``None`` outside of a repository."""
+        from ir.sources.git import revision_of
+
+        return revision_of(self.root)
+
+    def rules(self) -> list[Any] | None:
+        """What decides which files are taken, in JSON's types; ``None`` if a function decides too."""
+        if self._exclude is not None:
+            return None
+        pattern = None if self._pattern is None else self._pattern.pattern
+        flags = [self._hidden, self._include_secrets, self._include_generated]
+        return [str(self.root), pattern, self._max_bytes, *flags]
 
     def enter(self, folder: str) -> bool:
         """Whether a folder is walked; subclasses narrow it."""
@@ -212,12 +226,23 @@ class FileScope(Mapping[str, dict[str, Any]]):
         if kind in BINARY_SUFFIXES:
             return Skipped(item.id, f"binary file (.{kind})")
         extra = missing_extra(kind)
-        return _unread(item.id, f"needs the extra {extra!r}: pip install 'ir-substrate[{extra}]'") if extra else None
+        need = f"needs the extra {extra!r}: pip install 'ir-substrate[{extra}]'"
+        return self._unread(item.id, need) if extra else None
+
+    def _bytes(self, item: Found, head: int | None = None) -> bytes:
+        """What is in a file, or how it begins."""
+        return _read(item, self.root, self._max_bytes, head)
+
+    def _unread(self, id: str, reason: str) -> Skipped:
+        """A file that may be fine, but cannot be read right now."""
+        return Skipped(id, reason, f"{id}/")
 
     def _refusal(self, item: Found, data: bytes) -> str | None:
         """Why a file is not taken, now that it is read."""
         if not self._include_secrets and holds_secrets(item.path, data):
             return SECRET
+        if is_pointer(data):
+            return POINTER
         return self._is_generated(item, data)
 
     def _is_generated(self, item: Found, head: bytes) -> str | None:
@@ -236,7 +261,7 @@ class FileScope(Mapping[str, dict[str, Any]]):
         if by_name is not None:
             return by_name
         try:
-            return holds_secrets(item.path, _read(item, self.root, self._max_bytes))
+            return holds_secrets(item.path, self._bytes(item))
         except (NotText, OSError):  # reading it will report the reason
             return False
 
@@ -261,11 +286,6 @@ def _setting(name: str) -> bool:
         return bool(Settings.load()[name])
     except IrError:  # if the settings cannot be read, the protection stays on
         return False
-
-
-def _unread(id: str, reason: str) -> Skipped:
-    """A file that may be fine, but cannot be read right now."""
-    return Skipped(id, reason, f"{id}/")
 
 
 def _read(found: Found, root: Path, limit: int, head: int | None = None) -> bytes:

@@ -6,10 +6,15 @@ import re
 
 from ir.sources.decode import SNIFFED
 
-__all__ = ["HINT", "generated_by_content", "generated_by_name"]
+__all__ = ["HINT", "POINTER", "generated_by_content", "generated_by_name", "is_pointer"]
 
 #: What to do about it, after a reason.
 HINT = "the setting include_generated takes such files in"
+
+#: Why what git LFS left in the place of a file is not taken.
+POINTER = "git LFS keeps its content elsewhere; this is only a pointer to it"
+_POINTER = b"version https://git-lfs.github.com/spec/"
+_LARGEST_POINTER = 1024
 
 _LOCKS = """
     bun.lock bun.lockb cargo.lock composer.lock conda-lock.yml deno.lock flake.lock gemfile.lock go.sum go.work.sum
@@ -68,3 +73,8 @@ def generated_by_content(format: str, head: bytes) -> str | None:
         return "minified file"
     first = head if head.count(b"\n") <= _FIRST_LINES else b"\n".join(head.split(b"\n", _FIRST_LINES)[:_FIRST_LINES])
     return "generated file" if _MARK.search(first) else None
+
+
+def is_pointer(data: bytes) -> bool:
+    """Whether this stands where git LFS would put a file."""
+    return len(data) <= _LARGEST_POINTER and data.startswith(_POINTER)

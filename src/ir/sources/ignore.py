@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ir.sources.gitconfig import excludes_file
 from ir.sources.wildmatch import Rule, rule_of
 
-__all__ = ["IGNORE_FILES", "IgnoreRules"]
+__all__ = ["IGNORE_FILES", "IgnoreRules", "read_rules"]
 
 #: Read in every folder; later ones override earlier ones.
 IGNORE_FILES = (".gitignore", ".ignore", ".irignore")
 #: Entries of a folder that show that it has rules.
 _TELLING = frozenset({*IGNORE_FILES, ".git"})
 _LARGEST = 1_000_000
+#: Reads an ignore file; ``None`` if there is none.
+Read = Callable[[Path], bytes | None]
+
+
+def read_rules(file: Path) -> bytes | None:
+    """An ignore file on the disk. One that cannot be read has no rules."""
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(_LARGEST)
+    except OSError:
+        return None
 
 
 class IgnoreRules:
@@ -30,8 +41,11 @@ class IgnoreRules:
         self._above = above
 
     @classmethod
-    def above_root(cls, root: Path) -> IgnoreRules:
-        """The rules of the git repository that ``root`` is inside of; none if those would ignore the root itself."""
+    def above_root(cls, root: Path, read: Read = read_rules) -> IgnoreRules:
+        """The rules of the git repository that ``root`` is inside of; none if those would ignore the root itself.
+
+        ``read`` says what stands in an ignore file, where that is not what is on the disk.
+        """
         chain = [root, *root.parents]
         top = next((folder for folder in chain if (folder / ".git").exists()), root)
         rules = cls()
@@ -40,13 +54,13 @@ class IgnoreRules:
             if _is_ignored(folder, above):
                 return cls()
             if folder != root:
-                above.append((folder, _specs_in(folder)))
+                above.append((folder, _specs_in(folder, read)))
                 rules = _Outside(f"{root.relative_to(folder).as_posix()}/", above[-1][1], rules)
         return rules
 
-    def inside(self, folder: Path, prefix: str, names: Iterable[str]) -> IgnoreRules:
+    def inside(self, folder: Path, prefix: str, names: Iterable[str], read: Read = read_rules) -> IgnoreRules:
         """The rules within ``folder``, whose entries are ``names``."""
-        specs = _specs_in(folder) if not _TELLING.isdisjoint(names) else ()
+        specs = _specs_in(folder, read) if not _TELLING.isdisjoint(names) else ()
         return IgnoreRules(prefix, specs, self) if specs else self
 
     def ignores(self, path: str, *, folder: bool) -> bool:
@@ -106,8 +120,8 @@ def _joined(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)", re.DOTALL)
 
 
-def _specs_in(folder: Path) -> list[_Spec]:
-    """The ignore files of a folder, the strongest first. One that cannot be read has no rules."""
+def _specs_in(folder: Path, read: Read) -> list[_Spec]:
+    """The ignore files of a folder, the strongest first."""
     files = [folder / name for name in reversed(IGNORE_FILES)]
     repository = _repository(folder / ".git")
     if repository is not None:
@@ -116,11 +130,10 @@ def _specs_in(folder: Path) -> list[_Spec]:
         files += [] if users is None else [users]
     specs = []
     for file in files:
-        try:
-            with open(file, "rb") as stream:
-                text = stream.read(_LARGEST).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-        except OSError:
+        data = read(file)
+        if data is None:
             continue
+        text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         specs.append(_Spec(rule for line in text.split("\n") if (rule := rule_of(line)) is not None))
     return specs
 

@@ -182,6 +182,18 @@ class LocalStore(BaseStore):
                 move_folder(self.path, folder)
             self._database.forget()
 
+    def copy_to(self, folder: Path) -> None:
+        """Make a corpus of its own of what this one holds now, in a folder that is not there yet or empty.
+
+        What was derived is shared by links, so the copy takes up the room of the database alone.
+        """
+        from ir.store.local.copying import copy_database
+
+        with translated(self.path), self._database.lend() as connection:
+            connection.execute("BEGIN")
+            manifest = Manifest.parse(State.read(connection).generation)
+            copy_database(connection, self._home, None if manifest is None else manifest.name, folder)
+
     def check(self) -> None:
         """Go through the whole database; :class:`~ir.errors.CorpusCorrupt` if it is damaged anywhere."""
         with self._connection() as connection:
