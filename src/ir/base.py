@@ -263,6 +263,8 @@ class Meta(TypedDict, total=False):
     #: Whether the scores are a reranker's, and its report.
     reranked: bool
     rerank: dict[str, Any]
+    #: Of a folder in a repository: the commit that was indexed, and how it stands to HEAD.
+    git: dict[str, Any]
     #: Of a federated ranking: whether magnitudes of different sources may be compared.
     comparable_sources: bool
 

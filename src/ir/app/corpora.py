@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ir.app.arguments import TARGET
 from ir.app.context import Context
+from ir.app.freshness import changes, freshness, git_of
 from ir.app.operation import Value, operation
 from ir.app.targets import PATH_PARAMETERS, folder_gone, is_built, visible_corpora
 from ir.config import corpus_dir
@@ -88,7 +89,9 @@ class InfoRequest(Value):
 class InfoResponse(Value):
     """All that is known of a corpus without searching it.
 
-    ``upgrade`` says how far a better model is that takes over once it has read everything.
+    ``upgrade`` says how far a better model is that takes over once it has read everything. ``git`` is what was checked
+    out when a folder in a repository was indexed, and how that stands to HEAD; ``freshness`` says it in words, with
+    what is known of changed files. ``branches`` are those that were looked at, with the bytes that each view takes up.
     """
 
     name: str
@@ -110,6 +113,9 @@ class InfoResponse(Value):
     kind: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     upgrade: Mapping[str, Any] | None = None
+    git: Mapping[str, Any] | None = None
+    freshness: str | None = None
+    branches: Mapping[str, int] = field(default_factory=dict)
 
 
 @operation(
@@ -117,6 +123,7 @@ class InfoResponse(Value):
 )
 def info(request: InfoRequest, ctx: Context) -> InfoResponse:
     from ir.index import open_store
+    from ir.index.branches import branches_of
     from ir.registry import registered, store_of
     from ir.select.gate import AUTOMATIC
 
@@ -129,6 +136,7 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
         return InfoResponse(target.name, built=False, **about)
     with open_store(target.name) as store, store.snapshot() as snapshot:
         config = store.get_config()
+        git = git_of(config, target.name)
         return InfoResponse(
             target.name,
             built=True,
@@ -147,6 +155,9 @@ def info(request: InfoRequest, ctx: Context) -> InfoResponse:
             built_at=_text(config.get("built_at")),
             calibrated=tuple(mode for mode in store.calibration_modes() if mode != AUTOMATIC),
             upgrade=_upgrade(store, target.name),
+            git=git,
+            freshness=None if git is None else freshness(git, changes(target.name, ctx)["changes"]),
+            branches=branches_of(store, target.name) if git is not None else {},
             **about,
         )
 

@@ -12,9 +12,10 @@ from ir.errors import InvalidInput, IrError
 
 if TYPE_CHECKING:
     from ir.app.context import Context
+    from ir.protocols import Store
     from ir.sources.subfolder import Subfolder
 
-__all__ = ["View", "view"]
+__all__ = ["View", "root_of", "view"]
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,16 @@ class View:
         """The files of the part alone; ``None`` if all of the corpus was asked for."""
         return _part(self.root, self.inside, settings) if self.root is not None and self.inside else None
 
-    def filter(self, asked: Mapping[str, Any] | None, globs: Sequence[str], ctx: Context) -> dict[str, Any] | None:
-        """What was asked for, within the part and with paths written out; ``globs`` are relative to the part."""
+    def filter(
+        self, asked: Mapping[str, Any] | None, globs: Sequence[str], ctx: Context, store: Store | None = None
+    ) -> dict[str, Any] | None:
+        """What was asked for, within the part and with paths written out; ``globs`` are relative to the part.
+
+        ``store`` is what is asked, if that is not the corpus itself.
+        """
         parts = [] if asked is None else [self._absolute(asked)]
         if globs:
-            parts.append({"path": {"$in": self._chosen(globs, ctx)}})
+            parts.append({"path": {"$in": self._chosen(globs, store or ctx.open(self.target).store)}})
         elif self.inside:
             parts.append(self._below())
         return parts[0] if len(parts) == 1 else {"$and": parts} if parts else None
@@ -48,7 +54,7 @@ class View:
         within = {"path": {"$gte": f"{path}/", "$lt": f"{path}0"}}
         return {"$or": [{"path": path}, within]}
 
-    def _chosen(self, globs: Sequence[str], ctx: Context) -> list[str]:
+    def _chosen(self, globs: Sequence[str], store: Store) -> list[str]:
         from ir.sources.globs import Globs
 
         chooses = Globs(globs)
@@ -58,7 +64,7 @@ class View:
                 remedy="Filter by a field: -w FIELD=VALUE",
             )
         lead = f"{self.inside}/" if self.inside else ""
-        ids = [str(name) for (name,) in ctx.open(self.target).store.ledger_fields("artifact_id")]
+        ids = [str(name) for (name,) in store.ledger_fields("artifact_id")]
         if self.inside in ids:  # one file: its name is what a pattern can be about
             lead = f"{PurePosixPath(self.inside).parent}/".removeprefix("./")
             ids = [self.inside]
@@ -132,7 +138,7 @@ def view(word: str, ctx: Context, *, moving: bool = False) -> View:
 def _view_of(target: Target, ctx: Context, *, moving: bool) -> View:
     """What is searched for a target; a path without an index of its own is looked for in others."""
     if target.path is None:
-        return View(target, _root_of(target.name))
+        return View(target, root_of(target.name))
     if target.built:
         return View(target, target.path)
     covered = _covering(target.path, ctx)
@@ -189,7 +195,8 @@ def _part(root: Path | None, inside: str, settings: Mapping[str, Any]) -> Subfol
         return None
 
 
-def _root_of(name: str) -> Path | None:
+def root_of(name: str) -> Path | None:
+    """The folder that a registered corpus is made of, if it is one."""
     from ir.registry import entered
 
     entry = entered().get(name, {})

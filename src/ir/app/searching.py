@@ -10,6 +10,7 @@ from ir.app.arguments import EMBEDDER, FILTER, FUSION, MODE, QUERY, SURFACES, K
 from ir.app.citation import Citation, cite
 from ir.app.context import Context
 from ir.app.fields import Arg
+from ir.app.freshness import git_of
 from ir.app.operation import Value, operation
 from ir.app.places import View, view
 from ir.app.search_defaults import search_options
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from ir.base import Hits, SearchHit
     from ir.index import Corpus
 
-__all__ = ["Floor", "Found", "SearchRequest", "SearchResponse", "found_in", "search"]
+__all__ = ["Floor", "Found", "SearchRequest", "SearchResponse", "found_in", "opened", "search"]
+
+#: A branch that differs in more files is not read on the way to an agent's answer.
+MOST_CHANGED = 2000
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,16 @@ class SearchRequest(Value):
             max_items=50,
         ),
     ] = ()
+    branch: Annotated[
+        str | None,
+        Arg(
+            "as another git branch has the files",
+            metavar="NAME",
+            blank=False,
+            max_chars=1000,
+            help="As another git branch has the files, which is not checked out.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -164,11 +178,14 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
         raise InvalidInput("Give at least one corpus to search.")
     seen = [view(word, ctx) for word in words]
     views = {one.target.name: one for one in seen}
-    corpora = {name: ctx.open(one.target, embedder=request.embedder) for name, one in views.items()}
+    corpora = {name: opened(one, request, ctx) for name, one in views.items()}
     asked: dict[str, Hits] = {}
     for name, corpus in corpora.items():
         ctx.check()
         asked[name] = _ask(corpus, views[name], request, ctx)
+        git = git_of(corpus.store.get_config(), name, views[name].root)
+        if git is not None:
+            asked[name].meta["git"] = git
     ranked = next(iter(asked.values())) if len(asked) == 1 else _merged(asked, request, ctx)
     notes = [note for one in seen for note in one.notes]
     notes += [note for hits in asked.values() for note in hits.meta.get("notes", ())]  # what is degraded has its reason
@@ -191,6 +208,18 @@ def search(request: SearchRequest, ctx: Context) -> SearchResponse:
     )
 
 
+def opened(part: View, request: SearchRequest, ctx: Context) -> Corpus:
+    """The corpus that is asked, or how it looks on the branch that is."""
+    corpus = ctx.open(part.target, embedder=request.embedder)
+    if request.branch is None:
+        return corpus
+    from ir.index.branches import branch_corpus
+
+    source = part.target.source(ctx.settings)
+    most = MOST_CHANGED if ctx.for_agent else None
+    return branch_corpus(corpus, request.branch, source=source, progress=ctx.progress, most=most)
+
+
 def _ask(corpus: Corpus, part: View, request: SearchRequest, ctx: Context) -> Hits:
     from ir.retrieve import search as search_corpus
 
@@ -199,7 +228,7 @@ def _ask(corpus: Corpus, part: View, request: SearchRequest, ctx: Context) -> Hi
         corpus,
         request.query,
         k=ctx.settings["k"] if request.k is None else request.k,
-        filter=part.filter(request.filter, request.globs, ctx),
+        filter=part.filter(request.filter, request.globs, ctx, corpus.store),
         surfaces=request.surfaces or None,
         explain=request.explain,
         rerank=request.rerank,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from ir.app.context import Context
 from ir.app.corpora import CorpusSummary, summary_of
 from ir.app.fields import Arg
+from ir.app.freshness import changes, freshness, git_of
 from ir.app.operation import Value, operation
 from ir.app.targets import visible_corpora
 from ir.errors import IrError
@@ -28,7 +30,8 @@ class StatusRequest(Value):
 @dataclass(frozen=True)
 class CorpusStatus(Value):
     """``state`` is ``ready``, ``not built``, or what is wrong. ``stale``: the source has changes that the index has
-    not, ``None`` if nobody looked or nobody can tell; ``changes`` says more. ``job`` is who is writing it just now."""
+    not, ``None`` if nobody looked or nobody can tell; ``changes`` says more. ``git`` is how the commit that was indexed
+    stands to HEAD, for a folder in a repository. ``job`` is who is writing it just now."""
 
     name: str
     state: str
@@ -46,6 +49,7 @@ class CorpusStatus(Value):
     stale: bool | None = None
     changes: str = ""
     job: str | None = None
+    git: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ def _status(name: str, request: StatusRequest, ctx: Context) -> CorpusStatus:
     if summary.state == "ready":
         more |= _held(name)
         if request.check:
-            more |= _changes(name, ctx)
+            more |= changes(name, ctx)
+            if more["git"] is not None:
+                more["changes"] = freshness(more["git"], more["changes"])
     return _of(summary, more)
 
 
@@ -115,6 +121,7 @@ def _held(name: str) -> dict[str, Any]:
             "content_version": store.content_version,
             "built_at": None if config.get("built_at") is None else str(config["built_at"]),
             "space": store.default_space,
+            "git": git_of(config, name),
         }
 
 
@@ -130,11 +137,3 @@ def _job(name: str) -> str | None:
         return LocalStore(corpus_dir(name)).writer()
     except (IrError, OSError):
         return None
-
-
-def _changes(name: str, ctx: Context) -> dict[str, Any]:
-    """Whether the source has what the index has not; nothing is written."""
-    from ir.index.refresh import changes_in
-
-    outcome = changes_in(name, scan_ms=ctx.settings["refresh_scan_ms"], max_changed=ctx.settings["refresh_max_changed"])
-    return {"stale": outcome.stale, "changes": outcome.reason}

@@ -177,6 +177,12 @@ def show_info(response: InfoResponse, output: Output) -> None:
     shown["bytes"] = size(response.bytes)
     if response.upgrade:
         shown["upgrade"] = response.upgrade["told"]
+    if response.git:
+        at = response.git["branch"] or "detached"
+        changed = {True: ", with changes", False: "", None: ", maybe with changes"}[response.git["dirty"]]
+        shown["git"] = f"{(response.git['commit'] or 'no commit')[:10]} ({at}{changed})"
+    if response.branches:
+        shown["branches"] = [f"{name} ({size(taken)})" for name, taken in response.branches.items()]
     for name, value in shown.items():
         if isinstance(value, list):
             shown[name] = ", ".join(map(str, value))

@@ -69,7 +69,10 @@ def show_status(response: StatusResponse, output: Output) -> None:
 
 
 def _fresh(item: CorpusStatus) -> str:
-    return item.changes.rstrip(".") if item.changes else "not looked for" if item.built else "-"
+    if item.changes:
+        return item.changes.rstrip(".")
+    at = f"{item.git['told']}; " if item.git and item.git["commit"] != item.git["head"] else ""
+    return f"{at}not looked for" if item.built else "-"
 
 
 def show_refreshed(response: RefreshResponse, output: Output) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ir.base import embedding_text, ledger_key, storable
 from ir.config import safe_name
@@ -31,7 +31,6 @@ from ir.index.progress import Listener
 from ir.index.scan import ledger_rows
 from ir.index.spaces import parts
 from ir.index.upgrade import built_by
-from ir.protocols import Corpus as AnyCorpus
 from ir.protocols import CorpusOrName, Source, Store
 from ir.sources.files import FileScope
 from ir.sources.git import Repository
@@ -66,7 +65,7 @@ def branch_corpus(
     source: Source | None = None,
     progress: Listener | None = None,
     most: int | None = None,
-) -> AnyCorpus:
+) -> Corpus:
     """The corpus as it is on ``branch``: a local one, one of a remote (``origin/x``), or ``HEAD`` as it is committed.
 
     The branch that is checked out, if the corpus was built from it, is the corpus itself, with what is not committed;
@@ -77,7 +76,7 @@ def branch_corpus(
     ``source`` is what the corpus was built from, where nobody remembers it: one that was only opened and is not
     registered. With ``most``, a branch that differs in more files than that is an error instead of long work.
     """
-    base = as_corpus(corpus)
+    base = cast(Corpus, as_corpus(corpus))
     if branch is None:
         return base
     made = _source_of(base, source)
@@ -120,7 +119,7 @@ class _View:
 
     def __init__(
         self,
-        base: AnyCorpus,
+        base: Corpus,
         source: Source,
         folder: FileScope,
         branch: str,
@@ -138,7 +137,7 @@ class _View:
         self._recipe = {name: config.get(name) for name in _RECIPE} | {"space": base.store.default_space}
         self._rules = folder.rules()
 
-    def view(self, progress: Listener | None, most: int | None) -> AnyCorpus:
+    def view(self, progress: Listener | None, most: int | None) -> Corpus:
         views = _open.setdefault(self._base.store, {})
         kept = views.get(self._branch)
         try:
@@ -311,7 +310,7 @@ class _Moved:
                     break
 
 
-def _source_of(base: AnyCorpus, given: Source | None) -> Source:
+def _source_of(base: Corpus, given: Source | None) -> Source:
     source = given or getattr(base, "source", None)
     if source is not None:
         return source

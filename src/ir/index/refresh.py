@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ir.base import storable
@@ -13,9 +15,10 @@ from ir.errors import CorpusBusy, CorpusNotBuilt, IrError
 from ir.index.builder import build, prunes
 from ir.index.embedder import CUSTOM
 from ir.index.opening import open_store
+from ir.index.revision import revision
 from ir.index.scan import ledger_rows, stat_signal_of, unread_in
 from ir.index.upgrade import build_fast, built_by, upgrade_of
-from ir.protocols import Source, Store, WithLockTimeout, WithPath, WithTurnedAway
+from ir.protocols import Source, Store, WithLockTimeout, WithPath, WithRevision, WithRoot, WithTurnedAway
 
 if TYPE_CHECKING:
     from ir.sources.files import FileScope
@@ -108,7 +111,7 @@ def changes_in(name_or_source: Source | str, *, scan_ms: float = 200, max_change
         return RefreshOutcome(reason="Nothing changed.")
     more = "More than " if changed > max_changed else ""
     count = min(changed, max_changed) if more else changed
-    said = f"{more}{count} files changed." if changed else f"{unsure} files were written too lately to tell."
+    said = f"{more}{_files(count)} changed." if changed else f"{_files(unsure)} written too lately to tell."
     return RefreshOutcome(stale=changed > 0, reason=said, changed=changed)
 
 
@@ -127,6 +130,8 @@ def _refresh(
     except (IrError, OSError) as error:
         return _unreadable(error)
     if changed + unsure == 0:
+        if within is None:
+            _remember_commit(source, store)
         return RefreshOutcome(reason="Nothing changed.")
     if changed > max_changed and recut:
         reason = f"Its texts would now be cut into pieces in another way. {remedy}"
@@ -135,6 +140,23 @@ def _refresh(
         what = "changed" if changed > max_changed else "may have changed"
         return RefreshOutcome(stale=True, reason=f"More than {max_changed} files {what}. {remedy}", changed=changed)
     return _rebuild(source, store, changed, few)
+
+
+def _remember_commit(source: Source, store: Store) -> None:
+    """Note that what is checked out now is what is indexed, if that was another commit: no file differs."""
+    config = store.get_config()
+    now = revision(config, _folder_of(source))
+    if now is None or now.at_head or not isinstance(source.scope, WithRevision):
+        return
+    told = source.scope.revision()
+    if told is not None:
+        with suppress(IrError, OSError):  # somebody is writing it, or nobody may: then it stays as it was
+            store.set_config({**config, "git": dict(told)})
+
+
+def _folder_of(source: Source) -> Path | None:
+    scope = source.scope
+    return Path(scope.root) if isinstance(scope, WithRoot) and scope.root is not None else None
 
 
 def _rebuild(source: Source, store: Store, changed: int, few: int | None) -> RefreshOutcome:
@@ -205,6 +227,10 @@ def _compare(
         return changed, unsure
     unread = unread_in(scope)
     return changed + sum(not unread(artifact_id) for artifact_id in held), unsure
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"
 
 
 def _unreadable(error: Exception) -> RefreshOutcome:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir.errors import InvalidInput, SourceError
+from ir.sources.walk import displayable
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 __all__ = [
     "Blobs",
@@ -205,6 +207,8 @@ class Repository:
         raise self._unknown(branch, known)
 
     def _unknown(self, branch: str, known: Mapping[str, str]) -> InvalidInput:
+        from difflib import get_close_matches  # for those who err
+
         near = get_close_matches(branch, known, n=_NAMED, cutoff=0.5)
         names = list(dict.fromkeys((*near, *sorted(known))))
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -269,6 +273,8 @@ class Repository:
         self, settings: Sequence[str], *arguments: str, missing: bool = False, patience: float = _PATIENCE_S
     ) -> bytes:
         """What git answers; with ``missing`` nothing, where it says by its exit code alone that there is nothing."""
+        import subprocess  # what is checked out is mostly known without asking
+
         try:
             done = subprocess.run(
                 _command(self.top, *settings, *arguments),
@@ -297,7 +303,7 @@ class Blobs:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def __call__(self, oid: str) -> bytes:
@@ -326,7 +332,9 @@ class Blobs:
     def __del__(self) -> None:
         self._end()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> Popen[bytes]:
+        import subprocess
+
         try:
             self._process = subprocess.Popen(
                 _command(self._repository.top, "cat-file", "--batch"),
@@ -354,7 +362,7 @@ class Blobs:
 
 
 def revision_of(place: Path) -> dict[str, Any] | None:
-    """What is checked out at a place, in JSON's types: ``commit``, ``branch``, and whether files are ``dirty``.
+    """What is checked out at a place, its ``root``: ``commit``, ``branch``, and whether files are ``dirty``.
 
     ``None`` outside of a repository, and where git cannot be asked: a build goes on without knowing.
     """
@@ -363,7 +371,8 @@ def revision_of(place: Path) -> dict[str, Any] | None:
         return None
     try:
         head = repository.head()
-        return {"commit": head.commit, "branch": head.branch, "dirty": repository.is_dirty(place)}
+        dirty = repository.is_dirty(place)
+        return {"commit": head.commit, "branch": head.branch, "dirty": dirty, "root": displayable(os.fspath(place))}
     except SourceError:
         return None
 
@@ -377,7 +386,7 @@ def told_commit(commit: str | None) -> str:
     return commit[:10] if commit else "no commit"
 
 
-def _asked(process: subprocess.Popen[bytes], oid: str) -> bytes:
+def _asked(process: Popen[bytes], oid: str) -> bytes:
     to, back = process.stdin, process.stdout
     if to is None or back is None:
         raise ValueError(oid)
