@@ -36,16 +36,15 @@ from ir.sources.files import FileScope
 from ir.sources.git import Repository
 from ir.sources.tree import TreeScope
 from ir.store import CorpusStore, LocalStore
+from ir.store.local.copying import BRANCHES
 from ir.transfer import copy_store
 
 if TYPE_CHECKING:
     from ir.base import Vector
     from ir.protocols import Embedder
 
-__all__ = ["BRANCHES", "branch_corpus", "branches_of"]
+__all__ = ["branch_corpus", "branches_of"]
 
-#: The folder beside a corpus in which the views of its branches are.
-BRANCHES = "branches"
 #: Where a view remembers what it was made from.
 _KEY = "view"
 #: What decides which vectors and pieces a corpus is made of; a view of anything else begins anew.

@@ -453,7 +453,8 @@ def _refused(top: Path, said: str) -> SourceError:
 def _entry(line: bytes) -> Entry:
     about, _, path = line.partition(b"\t")
     mode, _, oid, size = about.decode("ascii").split()
-    return Entry(path, mode, oid, None if size == "-" else int(size))
+    # One that is missing is ``BAD``; whoever reads it is told so.
+    return Entry(path, mode, oid, None if size == "-" else int(size) if size.isdecimal() else 0)
 
 
 def _line(file: Path) -> str:

@@ -11,7 +11,10 @@ from ir.store.local.files import link_tree
 from ir.store.local.generation import FOLDER
 from ir.store.local.pin import Pin
 
-__all__ = ["copy_database"]
+__all__ = ["BRANCHES", "copy_database"]
+
+#: The folder beside a corpus in which the views of its branches are, each a copy that was changed.
+BRANCHES = "branches"
 
 
 def copy_database(connection: sqlite3.Connection, home: Path, generation: str | None, folder: Path) -> None:

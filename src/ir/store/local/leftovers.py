@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from ir.store.leftovers import Leftover
+from ir.store.local.copying import BRANCHES
 from ir.store.local.crash_points import reach
 from ir.store.local.database import DATABASE
-from ir.store.local.generation import Manifest
+from ir.store.local.generation import FOLDER, Manifest
 from ir.store.local.pin import GENERATION, is_read, unread
 
-__all__ = ["files_left", "remains", "remove_files"]
+__all__ = ["files_left", "remains", "remove_files", "views_left"]
 
 _READ = "a process is searching it"
 #: A log is always there while a corpus is open; one of fewer bytes is not worth telling.
 _LONG_LOG = 1_000_000
+#: The view of a branch that nobody asked for this long is not kept.
+_UNASKED_S = 7 * 86_400
+_ASKED = "it was asked for lately; --compact removes it too"
 
 
 def files_left(folder: Path, home: Path, current: str | None) -> list[tuple[Path, Leftover]]:
@@ -44,12 +49,44 @@ def files_left(folder: Path, home: Path, current: str | None) -> list[tuple[Path
     return found
 
 
+def views_left(folder: Path, *, compact: bool) -> list[tuple[Path, Leftover]]:
+    """The views of branches; those that were asked for lately stay.
+
+    Not if the corpus is compacted: a view is a copy, and has what was deleted since.
+    """
+    home, found = folder / BRANCHES, []
+    for path in sorted(home.iterdir()) if home.is_dir() else []:
+        try:
+            lately = not path.name.startswith(".") and time.time() - path.stat().st_mtime < _UNASKED_S
+        except OSError:
+            continue
+        kept = _ASKED if lately and not compact else ""
+        if not kept and any(is_read(generation) for generation in (path / FOLDER).glob("*")):
+            kept = _READ
+        found.append((path, Leftover("branch", path.name, _own_size(path), kept)))
+    return found
+
+
+def _own_size(folder: Path) -> int:
+    """What a folder takes up alone; a view shares files with its corpus."""
+    total = 0
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):
+                status = Path(place, name).lstat()
+                total += status.st_size if status.st_nlink == 1 else 0
+    return total
+
+
 def remove_files(found: Iterable[tuple[Path, Leftover]]) -> list[Leftover]:
     """Remove what nobody reads; what became of each."""
     import shutil
 
     done = []
     for path, leftover in found:
+        if leftover.kept and leftover.what == "branch":
+            done.append(leftover)
+            continue
         if not path.is_dir():
             path.unlink(missing_ok=True)
             done.append(leftover)

@@ -283,18 +283,19 @@ class LocalStore(BaseStore):
 
     def leftovers(self) -> list[Leftover]:
         """What takes up space here and nothing refers to any more."""
-        from ir.store.local.leftovers import files_left, remains
+        from ir.store.local.leftovers import files_left, remains, views_left
 
         if not self.exists():
             return []
         with self._connection() as connection:
             manifest = Manifest.parse(State.read(connection).generation)
             files = files_left(self.path, self._home, None if manifest is None else manifest.name)
+            files += views_left(self.path, compact=False)
             return [leftover for _, leftover in files] + remains(connection, manifest, self._home, self._database.log)
 
     def clean(self, *, compact: bool = False) -> list[Leftover]:
         """Remove that, after whoever is writing; with ``compact`` also what is left of deleted records, everywhere."""
-        from ir.store.local.leftovers import files_left, remove_files
+        from ir.store.local.leftovers import files_left, remove_files, views_left
 
         if not self.exists():
             return []
@@ -307,7 +308,8 @@ class LocalStore(BaseStore):
             try:
                 with self._database.lend() as connection:
                     manifest = Manifest.parse(State.read(connection).generation)
-                    done = remove_files(files_left(self.path, self._home, None if manifest is None else manifest.name))
+                    left = files_left(self.path, self._home, None if manifest is None else manifest.name)
+                    done = remove_files(left + views_left(self.path, compact=compact))
                     if compact:
                         emptied = self._database.rewrite(connection)
                         done += [one if emptied else replace(one, kept=_LOG_READ) for one in before]
