@@ -30,6 +30,7 @@ class Counting:
     id = "counting"
     dim = 8
     cacheable = False
+    fingerprint: str | None = None
 
     def __init__(self) -> None:
         self.seen: list[str] = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ir
-from ir.embed import register_model
+from ir.embed import models
 from ir.index import upgrade
 from ir.index.branches import branch_corpus
 from ir.store import CorpusStore, LocalStore
@@ -20,16 +20,13 @@ Make = Callable[..., Repo]
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
+def model(monkeypatch: pytest.MonkeyPatch) -> Counting:
     """A model that is known by its name, so that its vectors are kept from corpus to corpus."""
     counting = Counting()
-    counting.cacheable = True
-    yield from registered(counting)
-
-
-def registered(counting: Counting) -> Iterator[Counting]:
-    register_model("test:counting", lambda name: counting)
-    yield counting
+    counting.id, counting.cacheable, counting.fingerprint = "test:counting", True, "counting-1"
+    monkeypatch.setattr(models, "_loaders", list(models._loaders))
+    models.register_loader(lambda name: counting if name == counting.id else None)
+    return counting
 
 
 def worktree(repo: Repo, name: str) -> Repo:
@@ -89,4 +86,4 @@ def test_a_branch_of_a_corpus_with_two_models_is_read_by_the_one_that_answers(
         view = branch_corpus(corpus, "x")
         assert view.store.get_config()["embedder"] == "test:counting"
         assert [text.strip() for text in model.taken()] == ["A word about tea."]
-        assert view.search("tea")[0].artifact_id == "new.md"
+        assert view.search("tea", mode="lexical")[0].artifact_id == "new.md"

@@ -95,14 +95,20 @@ def _scannable(name_or_source: Source | str) -> Source | RefreshOutcome:
 
 
 def changes_in(name_or_source: Source | str, *, scan_ms: float = 200, max_changed: int = 50) -> RefreshOutcome:
-    """What :func:`refresh_if_cheap` would find, with nothing written: ``stale`` if anything is known to differ."""
+    """What :func:`refresh_if_cheap` would find, with nothing written: ``stale`` if anything may differ.
+
+    Files that were written too lately for their stat to tell are read, for as long as ``scan_ms`` allows.
+    """
     source = _scannable(name_or_source)
     if isinstance(source, RefreshOutcome):
         return source
     try:
         with open_store(source.name) as store:
             recut = _cut_otherwise(source, store)
-            changed, unsure = _compare(source, store, time.monotonic() + scan_ms / 1000, max_changed, every=recut)
+            deadline = time.monotonic() + scan_ms / 1000
+            changed, unsure = _compare(source, store, deadline, max_changed, every=recut)
+            if unsure and changed <= max_changed:
+                changed, unsure = _read_apart(source, store, deadline, max_changed)
     except _OverBudget:
         return RefreshOutcome(stale=True, reason=f"Looking for changes took more than {scan_ms:g} ms.")
     except (IrError, OSError) as error:
@@ -111,8 +117,8 @@ def changes_in(name_or_source: Source | str, *, scan_ms: float = 200, max_change
         return RefreshOutcome(reason="Nothing changed.")
     more = "More than " if changed > max_changed else ""
     count = min(changed, max_changed) if more else changed
-    said = f"{more}{_files(count)} changed." if changed else f"{_files(unsure)} written too lately to tell."
-    return RefreshOutcome(stale=changed > 0, reason=said, changed=changed)
+    said = f"{more}{_files(count)} changed." if changed else f"{_files(unsure)} may have changed."
+    return RefreshOutcome(stale=True, reason=said, changed=changed)
 
 
 def _refresh(
@@ -231,6 +237,32 @@ def _compare(
 
 def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
+
+
+def _read_apart(source: Source, store: Store, deadline: float, limit: int) -> tuple[int, int]:
+    """What :func:`_compare` finds, with the files read of which a stat cannot tell; how many were left over."""
+    stat_of, scope = stat_signal_of(source), source.scope
+    held = {name: (stat, version) for name, stat, version in ledger_rows(store, "artifact_id", "stat", "version")}
+    turned_away = scope.turned_away if isinstance(scope, WithTurnedAway) else lambda name: False
+    changed = unsure = 0
+    for name in list(scope):
+        before, version = held.pop(storable(name), (None, None))
+        now = stat_of(name) if stat_of else None
+        if version is None:
+            changed += not turned_away(name)
+        elif None not in (before, now):
+            changed += before != now
+        elif time.monotonic() > deadline or changed > limit:
+            unsure += 1
+        else:
+            try:
+                changed += storable(str(source.change_signal(name, scope[name]))) != version
+            except KeyError:  # it is gone, or not taken any more
+                changed += 1
+    if prunes(store):
+        unread = unread_in(scope)
+        changed += sum(not unread(name) for name, (_, version) in held.items() if version is not None)
+    return changed, unsure
 
 
 def _unreadable(error: Exception) -> RefreshOutcome:
