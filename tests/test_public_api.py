@@ -17,7 +17,7 @@ PUBLIC = {
     *("Artifact", "Chunked", "Corpus", "CorpusGraph", "CorpusSource", "CorpusStore", "Disclosure", "DiscoveryResult"),
     *("EdgeExtractor", "Formulator", "GraphStore", "Hits", "IndexPlan", "IndexingStrategy", "IrError"),
     *("NeighborhoodPolicy", "Package", "Passage", "Record", "Retriever", "SearchHit", "Selection", "Skill", "Surface"),
-    *("Synthesizer", "WalkPolicy", "WalkState", "WholeText", "as_retriever", "build", "build_corpus"),
+    *("Synthesizer", "WalkPolicy", "WalkState", "WholeText", "as_retriever", "branch_corpus", "build", "build_corpus"),
     *("canonical_node_id", "collapsed_tree_policy", "corpora", "default_edge_extractor", "disclose", "discover"),
     *("expand", "fuse_hits", "make_llm_formulator", "make_llm_synthesizer", "open_corpus", "parent_policy"),
     *("records_for_artifact", "register", "retriever_for", "retrievers", "search", "select"),

@@ -69,6 +69,7 @@ __all__ = [
     "WalkState",
     "WholeText",
     "as_retriever",
+    "branch_corpus",
     "build",
     "build_corpus",
     "canonical_node_id",
@@ -102,7 +103,7 @@ _HOMES = {
     "ir.expand": ("Passage", "expand", "parent_policy", "sentence_window_policy"),
     "ir.formulate": ("make_llm_formulator",),
     "ir.graph": ("CorpusGraph", "GraphStore", "canonical_node_id", "default_edge_extractor"),
-    "ir.index": ("Corpus", "build", "build_corpus", "open_corpus"),
+    "ir.index": ("Corpus", "branch_corpus", "build", "build_corpus", "open_corpus"),
     "ir.protocols": (
         *("EdgeExtractor", "Formulator", "IndexingStrategy", "NeighborhoodPolicy", "Retriever", "Synthesizer"),
     ),

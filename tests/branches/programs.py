@@ -15,10 +15,19 @@ __all__ = ["PROGRAM", "Counting", "calls", "source_of", "state"]
 
 PROGRAM = {
     "pkg/__init__.py": "from .a import A, run\nfrom .b import *\n",
-    "pkg/a.py": "class A:\n    def go(self):\n        self.stop()\n    def stop(self): pass\ndef run():\n    return A()\n",
-    "pkg/b.py": "from .a import A\nclass B(A):\n    def stop(self):\n        super().stop()\ndef build():\n    return B()\n",
-    "main.py": "from pkg import A, run, build\nimport pkg.a as a\ndef main():\n    run().go()\n    build().go()\n    a.run()\n",
-    "web/a.js": "export function run() { stop(); }\nexport function stop() {}\nexport class K { go() { this.halt(); } halt() {} }\n",
+    "pkg/a.py": (
+        "class A:\n    def go(self):\n        self.stop()\n    def stop(self): pass\ndef run():\n    return A()\n"
+    ),
+    "pkg/b.py": (
+        "from .a import A\nclass B(A):\n    def stop(self):\n        super().stop()\ndef build():\n    return B()\n"
+    ),
+    "main.py": (
+        "from pkg import A, run, build\nimport pkg.a as a\ndef main():\n    run().go()\n    build().go()\n    a.run()\n"
+    ),
+    "web/a.js": (
+        "export function run() { stop(); }\nexport function stop() {}\n"
+        "export class K { go() { this.halt(); } halt() {} }\n"
+    ),
     "web/b.js": "import { run, K } from './a';\nexport function start() { run(); new K().go(); }\n",
     "README.md": "# A program\n\nIt runs and stops.\n",
 }

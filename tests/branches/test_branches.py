@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.branches.conftest import Repo
+from tests.branches.programs import PROGRAM, Counting, calls, source_of, state
 
 import ir
 from ir.errors import InvalidInput, SourceError
 from ir.index.branches import branch_corpus, branches_of
 from ir.sources import CorpusSource
 from ir.store import CorpusStore, LocalStore
-from tests.branches.conftest import Repo
-from tests.branches.programs import PROGRAM, Counting, calls, source_of, state
 
 Make = Callable[..., Repo]
 
@@ -183,7 +183,9 @@ def test_a_view_follows_the_model_of_its_corpus(repository: Make, tmp_path: Path
         assert "new.md" in ids(view)
 
 
-@pytest.mark.parametrize("name", ["--upload-pack=touch pwned", "-x", "..", "@{-1}", "x^", "x:README.md", "", "a\nb", "é"])
+@pytest.mark.parametrize(
+    "name", ["--upload-pack=touch pwned", "-x", "..", "@{-1}", "x^", "x:README.md", "", "a\nb", "é"]
+)
 def test_a_name_that_is_no_branch_is_refused_with_those_that_are(repository: Make, name: str) -> None:
     repo = branched(repository, {"new.md": "On the branch.\n"})
     corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=CorpusStore.memory())
@@ -311,15 +313,19 @@ def test_views_hold_what_a_checkout_holds(repository: Make, tmp_path: Path, stor
             "deep/er/target.md": "Linked to.\n",
         }
     )
-    os.symlink("deep/er/target.md", repo.root / "link.md")
-    os.symlink("../deep/er", repo.root / "sub" / "folder")
-    os.symlink("folder/target.md", repo.root / "sub" / "through.md")
-    os.symlink("/etc/hostname", repo.root / "out.md")
-    os.symlink("../../elsewhere.md", repo.root / "up.md")
-    os.symlink("nowhere.md", repo.root / "dangling.md")
-    os.symlink("loop2.md", repo.root / "loop1.md")
-    os.symlink("loop1.md", repo.root / "loop2.md")
-    os.symlink(repo.root / "README.md", repo.root / "absolute.md")
+    links = {
+        "link.md": "deep/er/target.md",
+        "sub/folder": "../deep/er",
+        "sub/through.md": "folder/target.md",
+        "out.md": "/etc/hostname",
+        "up.md": "../../elsewhere.md",
+        "dangling.md": "nowhere.md",
+        "loop1.md": "loop2.md",
+        "loop2.md": "loop1.md",
+        "absolute.md": str(repo.root / "README.md"),
+    }
+    for name, target in links.items():
+        (repo.root / name).symlink_to(target)
     (tmp_path / "elsewhere.md").write_text("Out of reach.\n")
     with open(os.fsencode(repo.root) + b"/byte\xff.md", "w") as file:
         file.write("Not UTF-8.\n")

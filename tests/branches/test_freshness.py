@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.branches.conftest import Repo
 
 from ir.app.building import BuildRequest, build
 from ir.app.session import Session
 from ir.cli.main import run
-from tests.branches.conftest import Repo
 
 Make = Callable[..., Repo]
 

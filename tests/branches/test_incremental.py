@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.branches.conftest import Repo
+from tests.branches.programs import PROGRAM, source_of, state
 
 import ir
 from ir.index.branches import branch_corpus
 from ir.protocols import Store
 from ir.store import CorpusStore, LocalStore
-from tests.branches.conftest import Repo
-from tests.branches.programs import PROGRAM, source_of, state
 
 pytest.importorskip("tree_sitter")
 
@@ -30,10 +30,8 @@ class Walk:
         self.done: list[str] = []
 
     def step(self) -> None:
-        chosen = self.chance.choice(
-            (self.edit, self.edit, self.rename, self.rename, self.move, self.delete, self.revert)
-            + (self.commit, self.commit, self.checkout, self.merge, self.stash)
-        )
+        files = (self.edit, self.edit, self.rename, self.rename, self.move, self.delete, self.revert)
+        chosen = self.chance.choice((*files, self.commit, self.commit, self.checkout, self.merge, self.stash))
         self.done.append(f"{chosen.__name__} {chosen() or ''}")
 
     def edit(self) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.branches.conftest import Repo
+from tests.branches.programs import PROGRAM, Counting, source_of
 
 import ir
 from ir.embed import models
 from ir.index import upgrade
 from ir.index.branches import branch_corpus
 from ir.store import CorpusStore, LocalStore
-from tests.branches.conftest import Repo
-from tests.branches.programs import PROGRAM, Counting, source_of
 
 Make = Callable[..., Repo]
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ir.index.branches import branch_corpus
     from ir.index.builder import build
     from ir.index.corpus import Corpus
     from ir.index.embedder import LazyEmbedder
@@ -37,6 +38,7 @@ __all__ = [
     "RefreshOutcome",
     "as_corpus",
     "as_store",
+    "branch_corpus",
     "build",
     "build_corpus",
     "is_built",
@@ -61,6 +63,7 @@ _HOMES = {
     "RefreshOutcome": "refresh",
     "as_corpus": "opening",
     "as_store": "opening",
+    "branch_corpus": "branches",
     "build": "builder",
     "build_corpus": "registered",
     "is_built": "opening",
