@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -347,5 +348,62 @@ def test_views_hold_what_a_checkout_holds(repository: Make, tmp_path: Path, stor
         assert ids(view) == ids(full)
         assert list(state(view.store)) == list(state(fresh))
         said = {one.id: one.reason for one in view.report.skipped} if view.report else {}
+        assert "link leads out" in said["out.md"]
     assert not (tmp_path / "ran").exists(), "no program that a repository names is run"
-    assert said.get("module/", "a submodule").startswith("a submodule")
+    assert said["module/"].startswith("a submodule")
+    assert "LFS" in said["big.bin.md"]
+    assert "larger than" in said["huge.md"]
+
+
+def test_a_file_that_git_was_told_not_to_look_at_is_read_for_another_branch(repository: Make, store: Any) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    repo.git("update-index", "--assume-unchanged", "README.md")
+    repo.write({"README.md": "Changed here, and git is not to know.\n"})
+    repo.age()
+    corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=store)
+    view = branch_corpus(corpus, "x")
+    assert view.search("program")[0].text.startswith("# A program")
+
+
+def test_a_function_that_chooses_files_is_asked_again(repository: Make, store: Any) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    left_out: set[str] = set()
+    source = source_of(repo.root, strategy=ir.Chunked(), exclude=lambda path: path in left_out)
+    corpus = ir.build(source, store=store)
+    assert "new.md" in ids(branch_corpus(corpus, "x"))
+    left_out.add("new.md")
+    assert "new.md" not in ids(branch_corpus(corpus, "x"))
+
+
+def test_threads_that_ask_at_once_get_the_same_view(repository: Make, store: Any) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    model = Counting()
+    corpus = ir.build(source_of(repo.root, strategy=ir.Chunked(), embedder=model), store=store)
+    model.taken()
+    with ThreadPoolExecutor(4) as threads:
+        views = list(threads.map(lambda _: branch_corpus(corpus, "x"), range(8)))
+    assert all(view is views[0] for view in views)
+    assert len(model.taken()) == 1
+
+
+def test_processes_that_ask_at_once_make_one_view(repository: Make, tmp_path: Path) -> None:
+    """Two stores of one folder are as apart as two processes."""
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    source = source_of(repo.root, strategy=ir.Chunked())
+    with LocalStore(tmp_path / "corpus") as one, LocalStore(tmp_path / "corpus") as other:
+        corpora = [ir.build(source, store=one), ir.Corpus("program", other, Counting(), "light")]
+        with ThreadPoolExecutor(2) as threads:
+            views = list(threads.map(lambda corpus: branch_corpus(corpus, "x", source=source), corpora))
+        assert views[0].store.version == views[1].store.version
+        assert "new.md" in ids(views[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_repository_of_another_user_says_whose_it_is(repository: Make) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    for path in (repo.root, repo.root / ".git"):
+        os.chown(path, 12345, 12345)
+    corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=CorpusStore.memory())
+    with pytest.raises(SourceError, match="belongs to another user") as caught:
+        branch_corpus(corpus, "x")
+    assert "safe.directory" in str(caught.value)

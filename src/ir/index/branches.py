@@ -14,13 +14,14 @@ import shutil
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ir.base import embedding_text, ledger_key, storable
 from ir.config import safe_name
+from ir.config.files import file_lock
 from ir.config.paths import jobs_dir
 from ir.errors import CorpusCorrupt, FormatMismatch, InvalidInput, SourceError
 from ir.index.builder import build
@@ -41,9 +42,10 @@ from ir.transfer import copy_store
 
 if TYPE_CHECKING:
     from ir.base import Vector
+    from ir.index.report import BuildReport
     from ir.protocols import Embedder
 
-__all__ = ["branch_corpus", "branches_of"]
+__all__ = ["branch_corpus", "branches_of", "indexed_branch"]
 
 #: Where a view remembers what it was made from.
 _KEY = "view"
@@ -52,9 +54,21 @@ _RECIPE = ("embedder_id", "fingerprint", "strategy_id", "language")
 _READ = 1000
 #: Above so many records, what became of texts that moved is left to the cache of vectors.
 _MOST_HELD = 50_000
-#: The views of corpora that are open in this process.
-_open: weakref.WeakKeyDictionary[Store, dict[str, Corpus]] = weakref.WeakKeyDictionary()
-_lock = threading.RLock()
+#: How long to wait for another process that makes the same view, in seconds.
+_PATIENCE_S = 120.0
+
+
+class _Slot:
+    """The place of one view in this process: who makes it has the lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.corpus: Corpus | None = None
+
+
+#: The views of the corpora that are open in this process, by branch.
+_slots: weakref.WeakKeyDictionary[Store, dict[str, _Slot]] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def branch_corpus(
@@ -91,8 +105,16 @@ def branch_corpus(
     if branch == indexed.get("branch") == repository.head().branch:
         return base
     with _lock:
-        job = _View(base, made, folder, branch, commit, repository)
-        return job.view(progress, most)
+        slot = _slots.setdefault(base.store, {}).setdefault(branch, _Slot())
+    with slot.lock:
+        slot.corpus = _View(base, made, folder, branch, commit, repository).view(slot.corpus, progress, most)
+        return slot.corpus
+
+
+def indexed_branch(corpus: CorpusOrName) -> str | None:
+    """The branch that was checked out when a corpus was built; ``None`` outside of git, and where HEAD was detached."""
+    found = (as_corpus(corpus).store.get_config().get("git") or {}).get("branch")
+    return None if found is None else str(found)
 
 
 def branches_of(store: Store, name: str) -> dict[str, int]:
@@ -100,7 +122,7 @@ def branches_of(store: Store, name: str) -> dict[str, int]:
     found = {}
     home = _home(store, name)
     for folder in sorted(home.iterdir()) if home is not None and home.is_dir() else ():
-        if folder.name.startswith("."):
+        if folder.name.startswith(".") or not folder.is_dir():
             continue
         try:
             with LocalStore(folder) as view:
@@ -133,31 +155,28 @@ class _View:
         self._repository = repository
         config = base.store.get_config()
         #: What the view has in common with the corpus for as long as it may be kept.
-        self._recipe = {name: config.get(name) for name in _RECIPE} | {"space": base.store.default_space}
         self._rules = folder.rules()
+        self._recipe = {name: config.get(name) for name in _RECIPE}
+        self._recipe |= {"space": base.store.default_space, "rules": self._rules, "root": str(folder.root)}
 
-    def view(self, progress: Listener | None, most: int | None) -> Corpus:
-        views = _open.setdefault(self._base.store, {})
-        kept = views.get(self._branch)
-        try:
-            if kept is not None and self._is_current(kept.store):
-                return kept
-            store = self._store(None if kept is None else kept.store)
-            if not self._is_current(store):
-                self._bring_up(store, progress, most)
-        except (CorpusCorrupt, FormatMismatch):
-            # Nothing is lost with it: what it was made from is there.
-            views.pop(self._branch, None)
-            store = self._seeded()
-            self._bring_up(store, progress, most)
-        corpus = Corpus(self._base.name, store, self._model(store), str(self._recipe["embedder_id"]))
-        views[self._branch] = corpus
-        return corpus
+    def view(self, kept: Corpus | None, progress: Listener | None, most: int | None) -> Corpus:
+        """The view at the commit; ``kept`` is the one that is open."""
+        if kept is not None and self._is_current(kept.store):
+            return kept
+        folder = self._place()
+        with nullcontext() if folder is None else file_lock(folder.with_name(f".{folder.name}"), timeout_s=_PATIENCE_S):
+            try:
+                store = self._store(None if kept is None else kept.store)
+                report = None if self._is_current(store) else self._bring_up(store, progress, most)
+            except (CorpusCorrupt, FormatMismatch):
+                # Nothing is lost with it: what it was made from is there.
+                store = self._seeded()
+                report = self._bring_up(store, progress, most)
+        return Corpus(self._base.name, store, self._model(store), str(self._recipe["embedder_id"]), report)
 
     def _is_current(self, store: Store) -> bool:
         config = store.get_config()
-        told = config.get(_KEY) or {}
-        same = told.get("recipe") == self._recipe and self._rules is not None and told.get("rules") == self._rules
+        same = self._rules is not None and (config.get(_KEY) or {}).get("recipe") == self._recipe
         return same and (config.get("git") or {}).get("commit") == self._commit
 
     # -- where it is -------------------------------------------------------------------------------------------
@@ -200,7 +219,7 @@ class _View:
 
     # -- what is in it -----------------------------------------------------------------------------------------
 
-    def _bring_up(self, store: Store, progress: Listener | None, most: int | None) -> None:
+    def _bring_up(self, store: Store, progress: Listener | None, most: int | None) -> BuildReport | None:
         """Let the view hold what the commit has; all of it or nothing."""
         scope = TreeScope(self._folder, self._repository, self._commit, branch=self._branch)
         try:
@@ -215,9 +234,8 @@ class _View:
                         f"more than the {most:,} that are read on the way to an answer.",
                         remedy=f"Look at it once at a terminal: ir search {self._base.name} --branch {self._branch} …",
                     )
-                told = {"branch": self._branch, "recipe": self._recipe, "rules": self._rules}
-                store.set_config({**store.get_config(), _KEY: told})
-                build(
+                store.set_config({**store.get_config(), _KEY: {"branch": self._branch, "recipe": self._recipe}})
+                built = build(
                     _with_scope(self._source, scope),
                     store=store,
                     embedder=self._embedder(),
@@ -228,6 +246,7 @@ class _View:
                 )
                 if scope.damaged is not None:  # what could not be read would be missing without a word
                     raise SourceError(scope.damaged.message, remedy=scope.damaged.remedy)
+                return built.report
         finally:
             scope.close()
 

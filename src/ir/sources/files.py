@@ -124,7 +124,8 @@ class FileScope(Mapping[str, dict[str, Any]]):
         except (NotText, OSError):
             return False
         kind = format_of(key)
-        return (kind != "pdf" and looks_binary(head)) or self._is_generated(found, head) is not None
+        binary = kind != "pdf" and looks_binary(head)
+        return binary or is_pointer(head) or self._is_generated(found, head) is not None
 
     def remarks(self) -> list[tuple[str, str]]:
         """What is to be known of files that were read since the last walk: the encoding that had to be found out."""

@@ -138,10 +138,9 @@ class Repository:
                 if _COMMIT.fullmatch(said):
                     return said
         with suppress(OSError, ValueError):
-            for line in (self._shared() / "packed-refs").read_text("utf-8").splitlines():
-                commit, _, packed = line.partition(" ")
-                if packed == name and _COMMIT.fullmatch(commit):
-                    return commit
+            file = self._shared() / "packed-refs"
+            status = file.stat()
+            return _packed(file, status.st_mtime_ns, status.st_size).get(name)
         return None
 
     def _shared(self) -> Path:
@@ -241,14 +240,13 @@ class Repository:
 
         Git tells by size and time, and reads what was written too lately for that; never through a filter.
         """
-        staged = self._run((), "ls-files", "--stage", "-z")
         held = {}
-        for line in staged.split(b"\0"):
+        for line in self._run((), "ls-files", "--stage", "-v", "-z").split(b"\0"):
             about, _, path = line.partition(b"\t")
-            if path and not about.endswith(b" 0"):
-                continue  # in the middle of a merge
-            if path:
-                held[path] = about.split(b" ")[1].decode("ascii")
+            words = about.split()
+            # Neither in the middle of a merge, nor one that git was told not to look at.
+            if path and words[0] == b"H" and words[-1] == b"0":
+                held[path] = words[2].decode("ascii")
         asked = ("diff-files", "--name-only", "--no-renames", "--ignore-submodules=all", "-z")
         for path in self._run(self._unfiltered(), *asked).split(b"\0"):
             held.pop(path, None)
@@ -402,6 +400,17 @@ def _asked(process: Popen[bytes], oid: str) -> bytes:
     return data
 
 
+@lru_cache(maxsize=8)
+def _packed(file: Path, modified: int, size: int) -> dict[str, str]:
+    """The commits that git wrote down together, as of a version of the file."""
+    found = {}
+    for line in file.read_text("utf-8").splitlines():
+        commit, _, name = line.partition(" ")
+        if _COMMIT.fullmatch(commit):
+            found[name] = commit
+    return found
+
+
 @lru_cache(maxsize=256)
 def _apart(repository: Repository, one: str, other: str) -> tuple[int, int] | None:
     """Commits never change, so neither does this."""
@@ -419,11 +428,10 @@ def _command(top: Path, *arguments: str) -> list[str]:
 
 def _environment() -> dict[str, str]:
     """The user's, without what would turn git to another repository or make it ask somebody."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    safe = {name: os.environ[name] for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM") if name in os.environ}
+    own = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(own)}
     return {
         **kept,
-        **safe,
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
@@ -459,5 +467,7 @@ def _entry(line: bytes) -> Entry:
 
 def _line(file: Path) -> str:
     """The one line of a small file of git's."""
+    if not file.is_file():  # reading a pipe could block forever
+        raise FileNotFoundError(file)
     with open(file, "rb") as stream:
         return stream.read(_LARGEST_REF).decode("utf-8").strip()

@@ -55,7 +55,7 @@ def views_left(folder: Path, *, compact: bool) -> list[tuple[Path, Leftover]]:
     Not if the corpus is compacted: a view is a copy, and has what was deleted since.
     """
     home, found = folder / BRANCHES, []
-    for path in sorted(home.iterdir()) if home.is_dir() else []:
+    for path in sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []:
         try:
             lately = not path.name.startswith(".") and time.time() - path.stat().st_mtime < _UNASKED_S
         except OSError:
