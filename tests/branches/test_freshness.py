@@ -180,6 +180,7 @@ def test_a_branch_is_searched_at_the_command_line(repo: Repo, capsys: Any, monke
     found = json.loads(capsys.readouterr().out)
     assert {one["artifact_id"] for one in found["found"]} == {"new.md", "sub/deep.md"}
     assert found["meta"]["git"]["branch"] == "x"
+    assert found["meta"]["git"]["told"] == "as committed on x"
     assert run(["search", "cocoa", "--branch", "x", "-g", "sub/*.md", "--json"]) == 0
     assert [one["artifact_id"] for one in json.loads(capsys.readouterr().out)["found"]] == ["sub/deep.md"]
     assert run(["search", "cocoa", "--json"]) == 1

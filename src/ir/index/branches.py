@@ -355,7 +355,7 @@ def _home(store: Store, name: str) -> Path | None:
     """Where the views of a corpus are: beside it, or for a server's on this machine; ``None`` for one in memory."""
     if isinstance(store, LocalStore) and os.access(store.path, os.W_OK):
         return store.path / BRANCHES
-    return None if isinstance(store, CorpusStore) else jobs_dir(name) / BRANCHES
+    return None if type(store) is CorpusStore else jobs_dir(name) / BRANCHES
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:

@@ -19,7 +19,8 @@ class Revision:
 
     ``dirty``: files then differed from that commit; ``None`` if nobody could tell. ``behind`` counts the commits that
     ``head`` has and the index has not, ``ahead`` the others; both are ``None`` if that cannot be told: one of them may
-    be gone since a rebase. Whether files differ now is not known by this.
+    be gone since a rebase. Whether files differ now is not known by this. ``view`` if it is of a branch that is not
+    checked out, of which a corpus has what is committed.
     """
 
     commit: str | None
@@ -29,12 +30,15 @@ class Revision:
     head_branch: str | None
     behind: int | None = None
     ahead: int | None = None
+    view: bool = False
 
     @property
     def at_head(self) -> bool:
         return self.commit == self.head
 
     def __str__(self) -> str:
+        if self.view:
+            return f"as committed on {self.branch}"
         if self.head is None:
             return "HEAD has no commit"
         if self.at_head:
@@ -60,6 +64,9 @@ def revision(config: Mapping[str, Any], root: Path | None = None) -> Revision | 
     ``root`` is its folder, if that is not where it was when it was indexed.
     """
     told = config.get("git")
+    if told is not None and config.get("view") is not None:
+        at = (told.get("commit"), told.get("branch"))
+        return Revision(*at, False, *at, 0, 0, view=True)
     place = root or (Path(told["root"]) if told and told.get("root") else None)
     repository = Repository.of(place) if told and place is not None else None
     if told is None or repository is None:
