@@ -134,6 +134,16 @@ def test_a_view_outlives_its_process_and_goes_by_gc(repository: Make, tmp_path: 
         assert len(store) == len(corpus)
 
 
+def test_a_view_that_was_removed_meanwhile_is_made_again(repository: Make, tmp_path: Path) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    with LocalStore(tmp_path / "corpus") as store:
+        corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=store)
+        branch_corpus(corpus, "x").store.close()
+        assert not any(one.kept for one in store.clean(compact=True) if one.what == "branch")
+        assert not (tmp_path / "corpus" / "branches" / "x").exists()
+        assert "new.md" in ids(branch_corpus(corpus, "x"))
+
+
 def test_a_view_is_made_anew_if_it_is_damaged(repository: Make, tmp_path: Path) -> None:
     repo = branched(repository, {"new.md": "On the branch.\n"})
     source = source_of(repo.root, strategy=ir.Chunked())

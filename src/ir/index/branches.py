@@ -23,7 +23,15 @@ from ir.base import embedding_text, ledger_key, storable
 from ir.config import safe_name
 from ir.config.files import file_lock
 from ir.config.paths import jobs_dir
-from ir.errors import CorpusCorrupt, FormatMismatch, InvalidInput, SourceError
+from ir.errors import (
+    CorpusCorrupt,
+    CorpusError,
+    CorpusNotBuilt,
+    FormatMismatch,
+    InvalidInput,
+    Remedy,
+    SourceError,
+)
 from ir.index.builder import build
 from ir.index.corpus import Corpus
 from ir.index.embedder import CUSTOM, embedder_for
@@ -158,6 +166,7 @@ class _View:
         self._rules = folder.rules()
         self._recipe = {name: config.get(name) for name in _RECIPE}
         self._recipe |= {"space": base.store.default_space, "rules": self._rules, "root": str(folder.root)}
+        self._recipe |= {"branch": branch}  # two may have one folder, where file names know no case
 
     def view(self, kept: Corpus | None, progress: Listener | None, most: int | None) -> Corpus:
         """The view at the commit; ``kept`` is the one that is open."""
@@ -168,16 +177,22 @@ class _View:
             try:
                 store = self._store(None if kept is None else kept.store)
                 report = None if self._is_current(store) else self._bring_up(store, progress, most)
-            except (CorpusCorrupt, FormatMismatch):
+            except (CorpusCorrupt, CorpusNotBuilt, FormatMismatch):
                 # Nothing is lost with it: what it was made from is there.
                 store = self._seeded()
                 report = self._bring_up(store, progress, most)
         return Corpus(self._base.name, store, self._model(store), str(self._recipe["embedder_id"]), report)
 
     def _is_current(self, store: Store) -> bool:
-        config = store.get_config()
-        same = self._rules is not None and (config.get(_KEY) or {}).get("recipe") == self._recipe
-        return same and (config.get("git") or {}).get("commit") == self._commit
+        try:
+            config = store.get_config()
+        except CorpusError:  # damaged, or removed by somebody who cleaned up
+            return False
+        at = (config.get("git") or {}).get("commit")
+        return self._rules is not None and at == self._commit and self._is_of_recipe(config)
+
+    def _is_of_recipe(self, config: Mapping[str, Any]) -> bool:
+        return bool((config.get(_KEY) or {}).get("recipe") == self._recipe)
 
     # -- where it is -------------------------------------------------------------------------------------------
 
@@ -186,7 +201,7 @@ class _View:
         folder = self._place()
         if kept is None and folder is not None and folder.is_dir():
             kept = LocalStore(folder)
-        if kept is not None and (kept.get_config().get(_KEY) or {}).get("recipe") == self._recipe:
+        if kept is not None and self._is_of_recipe(kept.get_config()):
             if folder is not None:
                 with suppress(OSError):
                     os.utime(folder)  # asked for today
@@ -232,7 +247,10 @@ class _View:
                     raise InvalidInput(
                         f"The branch {self._branch!r} differs in {len(apart):,} files from what is indexed, "
                         f"more than the {most:,} that are read on the way to an answer.",
-                        remedy=f"Look at it once at a terminal: ir search {self._base.name} --branch {self._branch} …",
+                        remedy=Remedy(
+                            f"Look at it once at a terminal: ir search {self._base.name} --branch {self._branch} …",
+                            agent="Ask the user to look at that branch once at a terminal.",
+                        ),
                     )
                 store.set_config({**store.get_config(), _KEY: {"branch": self._branch, "recipe": self._recipe}})
                 built = build(

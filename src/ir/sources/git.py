@@ -27,7 +27,6 @@ __all__ = [
     "Blobs",
     "Entry",
     "Head",
-    "NotInGit",
     "Repository",
     "revision_of",
     "told_commit",
@@ -47,10 +46,6 @@ _UNFIT = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|\.lock(?:/
 #: So many names are told to somebody who asked for one that is not there.
 _NAMED = 10
 _LARGEST_REF = 1000
-
-
-class NotInGit(InvalidInput):
-    """A folder is in no git repository that could be asked."""
 
 
 class Head(NamedTuple):
@@ -107,7 +102,7 @@ class Repository:
         if found is None:
             bare = (place / "HEAD").is_file() and (place / "objects").is_dir()
             why = "a bare git repository, which has no files of its own" if bare else "not in a git repository"
-            raise NotInGit(
+            raise InvalidInput(
                 f"{place} is {why}, so it has no branches to look at.",
                 remedy="Build the corpus from a folder that is a clone or a work tree of the repository."
                 if bare
