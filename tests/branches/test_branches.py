@@ -279,6 +279,30 @@ def test_a_damaged_repository_leaves_nothing_half_done(repository: Make, store: 
     assert len(corpus.search("program")) > 0
 
 
+def test_a_branch_that_was_never_fetched_is_not_fetched_now(repository: Make, tmp_path: Path, store: Any) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    repo.git("branch", "same", "main")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = Repo(tmp_path / "clone")
+    clone.git("clone", "-q", "--filter=blob:none", f"file://{repo.root}", ".")
+    corpus = ir.build(source_of(clone.root, strategy=ir.Chunked()), store=store)
+    assert ids(branch_corpus(corpus, "same")) == ids(corpus)
+    with pytest.raises(SourceError, match="never fetched"):
+        branch_corpus(corpus, "x")
+
+
+def test_git_s_own_files_may_be_damaged(repository: Make, store: Any) -> None:
+    repo = branched(repository, {"new.md": "On the branch.\n"})
+    (repo.root / ".git" / "index").write_bytes(b"garbage")
+    corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=store)
+    assert store.get_config()["git"]["dirty"] is None
+    assert "new.md" in ids(branch_corpus(corpus, "x"))
+    (repo.root / ".git" / "HEAD").write_bytes(b"garbage")
+    assert ir.build(source_of(repo.root, strategy=ir.Chunked()), store=store).report.unchanged  # type: ignore[union-attr]
+    with pytest.raises(SourceError, match="git cannot read the repository"):
+        branch_corpus(corpus, "x")
+
+
 def test_a_branch_that_differs_in_too_much_is_refused_where_nobody_can_wait(repository: Make, store: Any) -> None:
     repo = branched(repository, {f"{number}.md": f"Page {number}.\n" for number in range(9)})
     corpus = ir.build(source_of(repo.root, strategy=ir.Chunked()), store=store)

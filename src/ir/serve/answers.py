@@ -237,6 +237,8 @@ def stated(response: Any, jobs: Sequence[Mapping[str, Any]], fresh: Callable[[st
     for one in response.corpora:
         entry = {"corpus": one.name, "state": one.state, "items": one.artifacts, "records": one.records}
         entry |= {"from": one.origin, "embedder": one.embedder, "built": one.built_at, "busy": one.job}
+        if one.git is not None and one.git["commit"] != one.git["head"]:
+            entry["git"] = one.git["told"]
         entry |= {"index": ("stale: " + one.changes if one.changes else "stale") if one.stale else fresh(one.name)}
         kept = {name: value for name, value in entry.items() if value not in (None, "")}
         about = "; ".join(f"{name} {value}" for name, value in list(kept.items())[1:])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -227,8 +227,18 @@ class Repository:
         """Every file of a commit, by its path from the top."""
         if not _COMMIT.fullmatch(commit):
             raise InvalidInput(f"{commit!r} is not a commit.")
-        told = self._run((), "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
-        return [_entry(line) for line in told.split(b"\0") if line]
+        told = self._run((), "ls-tree", "-r", "-z", "--full-tree", commit)
+        lines = [line.partition(b"\t") for line in told.split(b"\0") if line]
+        found = [(path, about.decode("ascii").split()) for about, _, path in lines]
+        sizes = self._sizes(dict.fromkeys(oid for _, (_, kind, oid) in found if kind == "blob"))
+        return [Entry(path, mode, oid, sizes.get(oid)) for path, (mode, _, oid) in found]
+
+    def _sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """How large files are, by their ids. One that is missing is nothing long; whoever reads it is told."""
+        asked = "".join(f"{oid}\n" for oid in oids).encode("ascii")
+        told = self._run((), "cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", given=asked)
+        words = (line.split(" ") for line in told.decode("ascii").splitlines())
+        return {oid: int(size) if size.isdecimal() else 0 for oid, size in words}
 
     def unchanged(self) -> dict[bytes, str]:
         """What git knows to be in the work tree as it was checked out: path → the id of its content.
@@ -263,7 +273,12 @@ class Repository:
         return self._run((), *arguments, missing=missing).decode("utf-8", "surrogateescape")
 
     def _run(
-        self, settings: Sequence[str], *arguments: str, missing: bool = False, patience: float = _PATIENCE_S
+        self,
+        settings: Sequence[str],
+        *arguments: str,
+        missing: bool = False,
+        patience: float = _PATIENCE_S,
+        given: bytes = b"",
     ) -> bytes:
         """What git answers; with ``missing`` nothing, where it says by its exit code alone that there is nothing."""
         import subprocess  # what is checked out is mostly known without asking
@@ -271,7 +286,7 @@ class Repository:
         try:
             done = subprocess.run(
                 _command(self.top, *settings, *arguments),
-                stdin=subprocess.DEVNULL,
+                input=given,
                 capture_output=True,
                 env=_environment(),
                 timeout=patience,
@@ -448,16 +463,14 @@ def _refused(top: Path, said: str) -> SourceError:
             f"git does not read the repository in {top}, because it belongs to another user.",
             remedy=f"If you trust it: git config --global --add safe.directory {top}",
         )
+    if "lazy fetching" in said or "promisor" in said or "not allowed" in said:
+        return SourceError(
+            f"Parts of the repository in {top} were never fetched, and nothing is fetched now.",
+            remedy="Check the branch out once, so that git fetches it.",
+        )
     return SourceError(
         f"git cannot read the repository in {top}: {why}.", remedy="See what git says there: git status; git fsck"
     )
-
-
-def _entry(line: bytes) -> Entry:
-    about, _, path = line.partition(b"\t")
-    mode, _, oid, size = about.decode("ascii").split()
-    # One that is missing is ``BAD``; whoever reads it is told so.
-    return Entry(path, mode, oid, None if size == "-" else int(size) if size.isdecimal() else 0)
 
 
 def _line(file: Path) -> str:
