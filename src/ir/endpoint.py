@@ -12,6 +12,7 @@ import io
 import json
 import re
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 from ir.errors import IrError
 from ir.secrets.addresses import masked
 
-__all__ = ["TRANSPORT", "Endpoint", "Passing", "TooLong"]
+__all__ = ["TRANSPORT", "Endpoint", "Passing", "RetryBudget", "TooLong"]
 
 MAX_REPLY_BYTES = 10_000_000
 READ_BYTES = 65_536
@@ -56,6 +57,35 @@ class Passing(Exception):
 
 class TooLong(Exception):
     """A text, or all of them together, is longer than the server takes; the message is what it said."""
+
+
+class RetryBudget:
+    """How many tries may be repeated over many calls: a service in trouble is not asked twice as much as before.
+
+    Every call earns a share of a repetition, up to ``most``; threads may share one.
+
+    >>> budget = RetryBudget(most=1, share=0.5)
+    >>> budget.spends(), budget.spends(), budget.earn(), budget.earn(), budget.spends()
+    (True, False, None, None, True)
+    """
+
+    def __init__(self, *, most: float = 10.0, share: float = 0.2) -> None:
+        self._most = most
+        self._share = share
+        self._left = most
+        self._lock = threading.Lock()
+
+    def earn(self) -> None:
+        with self._lock:
+            self._left = min(self._left + self._share, self._most)
+
+    def spends(self) -> bool:
+        """Whether there is one left, which is then taken."""
+        with self._lock:
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True
 
 
 class _TimedStream(io.RawIOBase):
@@ -114,7 +144,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Endpoint:
     """One service. ``name`` begins sentences about it; ``error`` is what is raised; ``check`` says what to look at.
 
-    With ``tells_length`` a refusal of something too long is :class:`TooLong`, for who can send less.
+    With ``tells_length`` a refusal of something too long is :class:`TooLong`, for who can send less. The key goes as a
+    bearer token, or as it is in the header ``key_header``. A ``budget`` limits tries over many calls.
     """
 
     base_url: str = field(repr=False)
@@ -128,6 +159,8 @@ class Endpoint:
     max_bytes: int = MAX_REPLY_BYTES
     patient: bool = False
     tells_length: bool = False
+    key_header: str | None = None
+    budget: RetryBudget | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -145,20 +178,22 @@ class Endpoint:
     def host(self) -> str:
         return urlsplit(self.base_url).netloc
 
-    def post(self, path: str, body: Mapping[str, Any], timeout_s: float) -> Any:
-        """The JSON answer to ``body``, within ``timeout_s``."""
+    def post(self, path: str, body: Mapping[str, Any], timeout_s: float, *, method: str = "POST") -> Any:
+        """The JSON answer to ``body``, within ``timeout_s``; ``None`` for an answer without a body."""
         deadline = time.monotonic() + timeout_s
-        data = self.retrying(lambda: self.read(path, body, deadline), deadline)
+        data = self.retrying(lambda: self.read(path, body, deadline, method=method), deadline)
+        if not data and method != "POST":
+            return None
         try:
             return json.loads(data)
         except (ValueError, RecursionError):  # lists in lists in lists have no end
             raise self.error(f"{self.name} answered with something that is not JSON.", remedy=self.check) from None
 
-    def read(self, path: str, body: Mapping[str, Any], deadline: float) -> bytes:
+    def read(self, path: str, body: Mapping[str, Any], deadline: float, *, method: str = "POST") -> bytes:
         """One answer in whole, giving up at the deadline even on a server that drips."""
         data = b""
         left = max(deadline - time.monotonic(), 0.01)
-        with self.open(path, body, left, deadline=deadline) as response:
+        with self.open(path, body, left, deadline=deadline, method=method) as response:
             while chunk := response.read1(READ_BYTES):
                 data += chunk
                 if len(data) > self.max_bytes:
@@ -179,13 +214,16 @@ class Endpoint:
         accept: str = "application/json",
         *,
         deadline: float | None = None,
+        method: str = "POST",
     ) -> Iterator[http.client.HTTPResponse]:
         """The response to one request; a refusal raises. ``timeout`` bounds each wait, a ``deadline`` all of them."""
         headers = {"Content-Type": "application/json", "Accept": accept}
-        if self.api_key:
+        if self.api_key and self.key_header:
+            headers[self.key_header] = self.api_key
+        elif self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         address = self.base_url.rstrip("/") + path
-        request = urllib.request.Request(address, json.dumps(body).encode(), headers, method="POST")
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers, method=method)
         timed = [_TimedHandler(deadline)] if deadline is not None else []
         opener = urllib.request.build_opener(_NoRedirect, *timed)
         try:
@@ -199,6 +237,8 @@ class Endpoint:
     def retrying(self, attempt: Callable[[], Answer], deadline: float) -> Answer:
         """What ``attempt`` returns, tried again after passing failures until the deadline."""
         tries = 0
+        if self.budget is not None:
+            self.budget.earn()
         while True:
             try:
                 return attempt()
@@ -207,7 +247,8 @@ class Endpoint:
                 asked = error.wait if isinstance(error, Passing) else None
                 wait = asked if asked is not None else min(self.backoff_s * 2 ** (tries - 1), _LONGEST_PAUSE_S)
                 outwaited = self.patient and isinstance(error, Passing) and error.limited
-                if (tries > self.retries and not outwaited) or time.monotonic() + wait >= deadline:
+                ended = (tries > self.retries and not outwaited) or time.monotonic() + wait >= deadline
+                if ended or (self.budget is not None and not self.budget.spends()):
                     raise self.error(
                         f"{self.name} did not answer after {tries} tries: {self.told(error)}.", remedy=self.check
                     ) from None

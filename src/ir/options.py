@@ -17,6 +17,7 @@ __all__ = [
     "DFLT_RERANK_MAX_CHARS",
     "DFLT_RRF_K",
     "FUSIONS",
+    "KEYWORD_BACKENDS",
     "LANGUAGES",
     "MODES",
     "CorpusDefault",
@@ -31,6 +32,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
+#: Which engine is asked for words alone; the first is the store that keeps the corpus.
+KEYWORD_BACKENDS = ("embedded", "postgres-tsvector", "postgres-bm25", "milvus", "azure-ai-search")
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
 LANGUAGES = (
     *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"),

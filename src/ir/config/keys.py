@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.options import DFLT_FUSION, FUSIONS, LANGUAGES, MODES
+from ir.options import DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES
 from ir.secrets.addresses import masked
 
 __all__ = ["KEYS", "Key", "key_named", "names"]
@@ -239,6 +239,81 @@ KEYS: tuple[Key, ...] = (
         "How long, in ms, a reranker may take before the search goes on without it.",
         low=1,
         high=600_000,
+    ),
+    Key(
+        "rerank.retries",
+        int,
+        1,
+        "How often a rerank server is asked again after a passing failure, if there is time left.",
+        low=0,
+        high=10,
+    ),
+    Key(
+        "rerank.failures",
+        int,
+        3,
+        "After how many failures in a row a rerank server is left alone for a while.",
+        low=1,
+        high=1000,
+    ),
+    Key("rerank.rest_s", float, 30.0, "For how many seconds it is left alone then.", low=0, high=86_400),
+    Key(
+        "rerank.usd_per_1000_searches",
+        float,
+        None,
+        "What 1,000 rerankings cost on the server, in US dollars; each result then tells its cost.",
+        low=0,
+    ),
+    Key(
+        "rerank.usd_per_million_tokens",
+        float,
+        None,
+        "What a million tokens cost there, in US dollars, if it is paid by tokens.",
+        low=0,
+    ),
+    Key(
+        "retrieval.keyword_backend",
+        str,
+        "embedded",
+        "The engine that finds words for ir keyword and ontology queries.",
+        choices=KEYWORD_BACKENDS,
+        project=False,
+    ),
+    Key(
+        "retrieval.postgres_url",
+        str,
+        None,
+        "The database that keeps words for the back ends on PostgreSQL: postgresql://user@host/database.",
+        project=False,
+    ),
+    Key(
+        "retrieval.milvus_url",
+        str,
+        None,
+        "The Milvus that keeps words for the back end of that name: milvus://host:19530.",
+        project=False,
+    ),
+    Key(
+        "azure_search.base_url",
+        str,
+        None,
+        "The address of an Azure AI Search service: https://NAME.search.windows.net",
+        project=False,
+    ),
+    Key(
+        "azure_search.api_key_env",
+        str,
+        "AZURE_SEARCH_API_KEY",
+        "The environment variable that holds the key or token for it; the key itself is never stored.",
+        project=False,
+    ),
+    Key(
+        "azure_search.auth",
+        str,
+        "api-key",
+        "Whether that variable holds an 'api-key' of the service or a 'bearer' token.",
+        choices=("api-key", "bearer"),
+        project=False,
     ),
     Key(
         "models.hub_url",

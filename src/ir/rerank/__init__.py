@@ -6,10 +6,11 @@ segment, higher is better. Ours keep a deadline and report what they did; when o
 that raises anything, or is late, is treated the same.
 """
 
+from ir.rerank.breaker import CircuitBreaker
 from ir.rerank.cross_encoder import CrossEncoder
 from ir.rerank.http import HttpReranker
 from ir.rerank.maxsim import MaxSim
 from ir.rerank.report import Reranked, RerankReport
 from ir.rerank.resolve import resolve_reranker
 
-__all__ = ["CrossEncoder", "HttpReranker", "MaxSim", "RerankReport", "Reranked", "resolve_reranker"]
+__all__ = ["CircuitBreaker", "CrossEncoder", "HttpReranker", "MaxSim", "RerankReport", "Reranked", "resolve_reranker"]

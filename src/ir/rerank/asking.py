@@ -10,6 +10,7 @@ from typing import Any
 from ir.config import Settings
 from ir.errors import RerankError
 from ir.protocols import Reranker
+from ir.rerank.breaker import CircuitBreaker
 
 __all__ = ["asked", "name_of"]
 
@@ -21,8 +22,23 @@ def asked(reranker: Reranker, query: str, segments: Sequence[Mapping[str, Any]])
     """What the reranker answers by its deadline; anything else is a :class:`~ir.errors.RerankError`.
 
     The deadline is the reranker's ``deadline_ms``, else the setting. Python cannot end a call from outside: one that
-    is late goes on in a thread of its own, and its answer is not waited for.
+    is late goes on in a thread of its own, and its answer is not waited for. A reranker with a ``breaker``
+    (:class:`~ir.rerank.breaker.CircuitBreaker`) is not asked while that rests.
     """
+    breaker: CircuitBreaker | None = getattr(reranker, "breaker", None)
+    if breaker is None:
+        return _asked(reranker, query, segments)
+    breaker.check(name_of(reranker))
+    try:
+        answer = _asked(reranker, query, segments)
+    except RerankError:
+        breaker.failed()
+        raise
+    breaker.succeeded()
+    return answer
+
+
+def _asked(reranker: Reranker, query: str, segments: Sequence[Mapping[str, Any]]) -> Any:
     if getattr(reranker, "keeps_deadline", False):
         return reranker(query, segments)
     deadline_ms = int(getattr(reranker, "deadline_ms", None) or Settings.load()["rerank.deadline_ms"])

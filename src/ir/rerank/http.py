@@ -8,6 +8,8 @@ from typing import Any
 
 from ir.endpoint import Endpoint
 from ir.errors import RerankError
+from ir.rerank.breaker import CircuitBreaker
+from ir.rerank.costs import Price, Spending, Usage
 from ir.rerank.report import DFLT_DEADLINE_MS, Deadline, Reranked, texts_of
 
 __all__ = ["HttpReranker"]
@@ -16,14 +18,29 @@ _MAX_CHARS = 16_000
 
 
 class HttpReranker:
-    """A model on a rerank server; a refusal, silence until the deadline or a wrong answer is a ``RerankError``."""
+    """A model on a rerank server; a refusal, silence until the deadline or a wrong answer is a ``RerankError``.
+
+    A search leaves it alone for a while when its ``breaker`` says so. ``spending`` adds up what it cost.
+    """
 
     #: Its scores replace those of the first stage.
     weight: float | None = None
 
-    def __init__(self, endpoint: Endpoint, model: str, *, deadline_ms: int = DFLT_DEADLINE_MS) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        deadline_ms: int = DFLT_DEADLINE_MS,
+        price: Price | None = None,
+        breaker: CircuitBreaker | None = None,
+        spending: Spending | None = None,
+    ) -> None:
         self.id = f"http:{model}"
         self.deadline_ms = deadline_ms
+        self.price = price or Price()
+        self.breaker = breaker or CircuitBreaker()
+        self.spending = spending or Spending()
         self._endpoint = endpoint
         self._model = model
 
@@ -34,8 +51,12 @@ class HttpReranker:
         documents = [_sendable(text) for text in texts_of(segments)]
         body = {"model": self._model, "query": _sendable(query), "documents": documents}
         answer = self._endpoint.post("/rerank", body, deadline.left_s)
+        # Whatever is made of the answer, it was paid for.
+        usage = Usage.of_answer(answer)
+        cost = self.price.of(usage, sum(map(len, documents)) + len(query) * len(documents))
+        self.spending.add(cost)
         deadline.check()
-        return deadline.done(self._scores(answer, len(segments)))
+        return deadline.done(self._scores(answer, len(segments)), cost_usd=cost, tokens=usage.tokens)
 
     def _scores(self, answer: Any, count: int) -> list[float]:
         scores: dict[int, float] = {}

@@ -20,7 +20,8 @@ _ENOUGH = 0.85
 class RerankReport:
     """One reranking: by what, how many segments, how long it took and how long it might have taken, in ms.
 
-    ``scored`` are the first so many segments that were read in time; the rest have the lowest score.
+    ``scored`` are the first so many segments that were read in time; the rest have the lowest score. ``cost_usd`` is by
+    the prices that were set, ``None`` if there are none; ``tokens`` is what the server told.
     """
 
     reranker: str
@@ -28,6 +29,8 @@ class RerankReport:
     ms: float
     deadline_ms: int
     scored: int
+    cost_usd: float | None = None
+    tokens: int | None = None
 
     @property
     def note(self) -> str | None:
@@ -84,10 +87,10 @@ class Deadline:
             remedy="Rerank fewer candidates (fetch_k), or raise rerank.deadline_ms.",
         )
 
-    def done(self, scores: Iterable[float]) -> Reranked:
+    def done(self, scores: Iterable[float], *, cost_usd: float | None = None, tokens: int | None = None) -> Reranked:
         """The scores of the first segments, or of all, with their report."""
         given = [float(score) for score in scores]
-        report = RerankReport(self._reranker, self._segments, self.ms, self._deadline_ms, len(given))
+        report = RerankReport(self._reranker, self._segments, self.ms, self._deadline_ms, len(given), cost_usd, tokens)
         unread = [min(given, default=0.0)] * (self._segments - len(given))
         return Reranked(given + unread, report)
 

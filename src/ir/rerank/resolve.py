@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ir.config import Settings
-from ir.endpoint import Endpoint
+from ir.endpoint import Endpoint, RetryBudget
 from ir.errors import EmbedderUnavailable, InvalidInput, RerankError
 from ir.models.folders import base_and_form, find_folder, how_to_get
 from ir.protocols import Reranker
+from ir.rerank.breaker import CircuitBreaker
+from ir.rerank.costs import Price, Spending
 from ir.rerank.cross_encoder import CrossEncoder
 from ir.rerank.http import HttpReranker
 from ir.rerank.maxsim import MaxSim
@@ -66,6 +68,19 @@ def _cross_encoder(path: str, deadline_ms: int) -> CrossEncoder:
     return CrossEncoder(Path(path), deadline_ms=deadline_ms)
 
 
+class _Known(NamedTuple):
+    """What is remembered of a model on a server from one search to the next."""
+
+    breaker: CircuitBreaker
+    budget: RetryBudget
+    spending: Spending
+
+
+@lru_cache(maxsize=16)
+def _known(base_url: str, model: str, failures: int, rest_s: float) -> _Known:
+    return _Known(CircuitBreaker(failures=failures, rest_s=rest_s), RetryBudget(), Spending())
+
+
 def _http(model: str, settings: Settings, deadline_ms: int) -> HttpReranker:
     base_url = settings["rerank.base_url"]
     if not base_url:
@@ -78,5 +93,19 @@ def _http(model: str, settings: Settings, deadline_ms: int) -> HttpReranker:
         f"Check that it runs, that rerank.base_url is right, and that {settings['rerank.api_key_env']} holds the key."
     )
     key = settings.api_key("rerank")
-    endpoint = Endpoint(base_url, name, RerankError, check, "rerank.base_url", key, retries=1, backoff_s=0.1)
-    return HttpReranker(endpoint, model, deadline_ms=deadline_ms)
+    known = _known(base_url, model, int(settings["rerank.failures"]), float(settings["rerank.rest_s"]))
+    endpoint = Endpoint(
+        base_url,
+        name,
+        RerankError,
+        check,
+        "rerank.base_url",
+        key,
+        retries=int(settings["rerank.retries"]),
+        backoff_s=0.1,
+        budget=known.budget,
+    )
+    price = Price(settings["rerank.usd_per_1000_searches"], settings["rerank.usd_per_million_tokens"])
+    return HttpReranker(
+        endpoint, model, deadline_ms=deadline_ms, price=price, breaker=known.breaker, spending=known.spending
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from ir.base import Row
 from ir.errors import InvalidInput, RerankError
 from ir.rerank.asking import asked, name_of
+from ir.rerank.breaker import NotAsked
 from ir.rerank.resolve import resolve_reranker
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def reranked_scores(
     try:
         answer = asked(reranker, query, segments)
     except RerankError as error:
-        failed = {"reranker": name_of(reranker), "segments": len(segments), "error": error.message}
+        failed: dict[str, Any] = {"reranker": name_of(reranker), "segments": len(segments), "error": error.message}
+        if isinstance(error, NotAsked):
+            failed["asked"] = False
         return SecondStage(None, failed, f"The order of the first stage stands. {error}")
     scores = _checked(answer, len(segments))
     share = weight if weight is not None else getattr(reranker, "weight", None)
