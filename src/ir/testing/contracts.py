@@ -7,12 +7,13 @@ from ir.testing.durable_contract import DurableContract
 from ir.testing.embedder_contract import EmbedderContract
 from ir.testing.graph_contract import GraphContract
 from ir.testing.keeping_contract import KeepingContract
+from ir.testing.keyword_contract import KeywordContract
 from ir.testing.paging_contract import PagingContract
 from ir.testing.searching_contract import SearchingContract
 from ir.testing.spaces_contract import SpacesContract
 from ir.testing.transaction_contract import TransactionContract
 
-__all__ = ["DurableStoreContract", "EmbedderContract", "StoreContract"]
+__all__ = ["DurableStoreContract", "EmbedderContract", "KeywordContract", "StoreContract"]
 
 
 class StoreContract(
