@@ -127,7 +127,7 @@ def test_a_document_that_is_refused_is_told_and_sent_again(service: AzureService
         return 207, {"value": rows}
 
     service.instead = refuse
-    with pytest.raises(KeywordError, match="did not take 3 documents.*too long"):
+    with pytest.raises(KeywordError, match=r"did not take 3 documents.*too long"):
         mirror.sync()
     service.instead = lambda path, body: None
     assert mirror.sync().total == 2

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ir.app.citation import Citation
+    from ir.app.keywords import KeywordSearchResponse
     from ir.app.searching import Found, SearchResponse
     from ir.app.similarity import SimilarResponse
     from ir.app.traversing import TraverseResponse
@@ -27,7 +28,7 @@ PLAIN_LEAD = 50
 MAX_LINES = 4
 
 
-def show(response: SearchResponse, output: Output) -> None:
+def show(response: SearchResponse | KeywordSearchResponse, output: Output) -> None:
     """Print the hits; what is said about them goes to stderr."""
     several = len(response.corpora) > 1
     for found in response.found:

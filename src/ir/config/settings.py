@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ir.config.files import file_lock, write_atomic
@@ -12,7 +15,15 @@ from ir.config.keys import KEYS, key_named
 from ir.config.paths import config_dir
 from ir.errors import InvalidInput
 
-__all__ = ["Effective", "Settings", "project_file", "set_setting", "unset_setting", "user_file"]
+__all__ = [
+    "Effective",
+    "Settings",
+    "project_file",
+    "set_setting",
+    "settings_for_now",
+    "unset_setting",
+    "user_file",
+]
 
 
 class Effective(NamedTuple):
@@ -36,7 +47,7 @@ class Settings(Mapping[str, Any]):
     @classmethod
     def load(cls, flags: Mapping[str, Any] | None = None, *, cwd: Path | None = None) -> Settings:
         """The settings seen from folder ``cwd``; flags that are ``None`` were not given."""
-        layers = [_from_flags(flags or {}), _from_environment(), *_from_files(cwd or Path.cwd())]
+        layers = [_from_flags(flags or {}), _for_now.get(), _from_environment(), *_from_files(cwd or Path.cwd())]
         effective: dict[str, Effective] = {}
         for key in KEYS:
             found = next((layer[key.name] for layer in layers if key.name in layer), None)
@@ -71,6 +82,21 @@ class Settings(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._effective)
+
+
+#: Settings that hold for a while in this context, whatever the user has set.
+_for_now: ContextVar[Mapping[str, Effective]] = ContextVar("ir_settings_for_now", default=MappingProxyType({}))
+
+
+@contextmanager
+def settings_for_now(values: Mapping[str, Any], where: str) -> Iterator[Settings]:
+    """Let these settings hold in the block; ``where`` says in an error who gave them."""
+    given = {name: Effective(name, key_named(name, where).check(value, where), where) for name, value in values.items()}
+    token = _for_now.set({**_for_now.get(), **given})
+    try:
+        yield Settings.load()
+    finally:
+        _for_now.reset(token)
 
 
 def user_file() -> Path:

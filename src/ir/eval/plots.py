@@ -23,7 +23,7 @@ from ir.eval.measures import Qrels, mean, measure_names, per_query_values
 from ir.eval.runs import Run, rankings
 from ir.eval.sweep import SelectionSweep
 
-__all__ = ["plot_by_k", "plot_distractors", "plot_frontier", "plot_scores", "run_by_k"]
+__all__ = ["plot_bars", "plot_by_k", "plot_distractors", "plot_frontier", "plot_scores", "run_by_k"]
 
 _SIZE = (7.0, 4.2)
 _DPI = 110
@@ -123,6 +123,25 @@ def plot_by_k(
     axes.minorticks_off()
     axes.set_ylim(0, 1.02)
     axes.legend()
+    return _png(figure, path)
+
+
+def plot_bars(
+    groups: Mapping[str, Mapping[str, float]], *, title: str, y: str, path: str | Path | None = None
+) -> bytes:
+    """Bars side by side, one group for each name: ``{"hybrid": {"nDCG": 0.4, "Recall": 0.6}}``."""
+    series = list(dict.fromkeys(name for values in groups.values() for name in values))
+    if not series:
+        raise InvalidInput("There is nothing to draw: give at least one group with a value.")
+    figure, axes = _axes(title, "", y)
+    width = 0.8 / len(series)
+    for at, name in enumerate(series):
+        places = [place + (at - (len(series) - 1) / 2) * width for place in range(len(groups))]
+        bars = axes.bar(places, [values.get(name, 0.0) for values in groups.values()], width, label=name)
+        axes.bar_label(bars, fmt="%.2f", fontsize=7)
+    axes.set_xticks(range(len(groups)), list(groups), fontsize=7, rotation=12 if len(groups) > 3 else 0)
+    axes.set_ylim(0, 1.08)
+    axes.legend(fontsize=8)
     return _png(figure, path)
 
 

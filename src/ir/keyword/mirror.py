@@ -90,8 +90,8 @@ class KeywordMirror:
 
     Each item of the ledger has a stamp, each record a hash. Only items with another stamp are read, and only records
     with another hash are sent. What is to be sent is noted as doubtful before, and as there once it was taken; so a
-    mirror that was killed goes on where it was, and sends at most one batch twice. If somebody else made the collection, or it is gone, all is sent
-    anew and what does not belong there is removed.
+    mirror that was killed goes on where it was, and sends at most one batch twice. If somebody else made the
+    collection, or it is gone, all is sent anew and what does not belong there is removed.
     """
 
     def __init__(self, store: Store, index: KeywordIndex, collection: str, notes: Path) -> None:

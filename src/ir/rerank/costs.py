@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Price", "Spending", "Usage"]
+__all__ = ["SPENT", "Price", "Spending", "Usage"]
 
 
 class Usage(NamedTuple):
@@ -79,3 +79,7 @@ class Spending:
         """How many answers were paid for."""
         with self._lock:
             return self._calls
+
+
+#: What all rerankers of this process cost.
+SPENT = Spending()

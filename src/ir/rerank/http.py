@@ -9,7 +9,7 @@ from typing import Any
 from ir.endpoint import Endpoint
 from ir.errors import RerankError
 from ir.rerank.breaker import CircuitBreaker
-from ir.rerank.costs import Price, Spending, Usage
+from ir.rerank.costs import SPENT, Price, Spending, Usage
 from ir.rerank.report import DFLT_DEADLINE_MS, Deadline, Reranked, texts_of
 
 __all__ = ["HttpReranker"]
@@ -55,6 +55,7 @@ class HttpReranker:
         usage = Usage.of_answer(answer)
         cost = self.price.of(usage, sum(map(len, documents)) + len(query) * len(documents))
         self.spending.add(cost)
+        SPENT.add(cost)
         deadline.check()
         return deadline.done(self._scores(answer, len(segments)), cost_usd=cost, tokens=usage.tokens)
 
