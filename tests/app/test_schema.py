@@ -14,6 +14,14 @@ from ir.app.schema import request_schema, response_schema
 from ir.app.session import Session
 
 CASES = '{"query": "green tea", "gold": ["tea.md"]}\n{"query": "rest dough", "gold": ["sub/bread.md"]}\n'
+PLAN = """
+[gate]
+questions = "questions.jsonl"
+qrels = "gold.qrels"
+[configurations.proposed]
+[configurations.fallback]
+operation = "keyword-search"
+"""
 
 
 @pytest.mark.parametrize("name", names())
@@ -65,6 +73,9 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("policy", {"corpus": corpus}),
         ("schedule", {}),
         ("space", {"action": "ls", "target": corpus}),
+        ("keyword-search", {"query": "green tea", "target": corpus}),
+        ("keyword", {"action": "status", "target": corpus}),
+        ("gate", {"file": str(folder / "plan.toml"), "target": corpus}),
         ("maintain", {"dry_run": True}),
         ("gc", {"dry_run": True}),
         ("eval", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
@@ -93,6 +104,9 @@ def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp
     from jsonschema import Draft202012Validator
 
     (tmp_path / "cases.jsonl").write_text(CASES, "utf-8")
+    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    (tmp_path / "questions.jsonl").write_text('{"id": "q", "query": "green tea"}', "utf-8")
+    (tmp_path / "gold.qrels").write_text("q 0 tea.md 1", "utf-8")
     session.call("register", {"name": "second", "path": str(notes / "sub")})
     session.call("build", {"target": "second", "embedder": "light"})
     calls = _calls(corpus, tmp_path)

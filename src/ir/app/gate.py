@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ _QUERY_FIELDS = ("query", "semantic_query")
 _COUNT_FIELDS = ("k", "top_k")
 #: Asked first in every configuration, so that no question waits for a model to be loaded.
 _WARMING = "a first question that is not counted"
+_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,27 @@ class GateResponse(Value):
     report: GateReport
     written: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        from ir.app.schema import OPEN, object_of, schema_of
+
+        texts, many = schema_of(tuple[str, ...]), {"type": "array", "items": dict(OPEN)}
+        report = object_of(
+            {
+                "verdict": {"enum": ["ship", "fallback", "block"]},
+                "exit_code": schema_of(int),
+                "why": schema_of(str),
+                "criteria": many,
+                "fallback": many,
+                "scores": many,
+                "comparisons": dict(OPEN),
+                "agreement": {"type": "object", "additionalProperties": {"type": "number"}},
+                "k": schema_of(int),
+                "monthly_searches": schema_of(int),
+            }
+        )
+        return object_of({"corpus": schema_of(str), "report": report, "written": texts, "notes": texts})
 
 
 @operation(
@@ -171,24 +194,37 @@ def _arguments(way: Way, question: Question, depth: int, corpus: str) -> dict[st
 
 
 def _documents(told: Mapping[str, Any], judged: Mapping[str, float]) -> tuple[str, ...]:
-    """The documents of a response, best first and each once, by the names that the judgements know."""
+    """The documents of a response, best first and each once, by the names that the judgements know.
+
+    A chunk that holds several judged definitions stands for all of them.
+    """
     rows: Sequence[Mapping[str, Any]] = [*(told.get("results") or told.get("found") or ()), *(told.get("tests") or ())]
     documents: dict[str, None] = {}
     for row in rows:
         called = list(_names(row))
-        documents[next((name for name in called if name in judged), called[0])] = None
+        documents |= dict.fromkeys([name for name in called if name in judged] or called[:1])
     return tuple(documents)
 
 
 def _names(row: Mapping[str, Any]) -> Iterator[str]:
-    """What a result may be called: the definition in its file, the artifact, the file."""
+    """What a result may be called: the definitions in it, the artifact, the file."""
     places = [str(row[key]) for key in ("artifact_id", "path") if row.get(key)]
     metadata = row.get("metadata") or {}
-    for name in (row.get("name"), metadata.get("symbol"), metadata.get("name")):
-        if name:
-            yield from (f"{place}::{name}" for place in places)
+    if row.get("name"):
+        yield from (f"{place}::{row['name']}" for place in places)
+    for about in (row, metadata):
+        keys = [about.get("symbolKey"), *(about.get("symbolKeys") or ())]
+        yield from (name for key in keys if key for name in _defined(str(key), places))
     yield from places
     yield str(row.get("chunkId") or row.get("key") or "")
+
+
+def _defined(key: str, places: Sequence[str]) -> Iterator[str]:
+    """``path::name`` of a key such as ``python src/app.py/App#run().``"""
+    where = key.partition(" ")[2]
+    for place in places:
+        if where.startswith(f"{place}/"):
+            yield f"{place}::{'.'.join(_WORD.findall(where[len(place) + 1 :]))}"
 
 
 def _write(report: GateReport, page: Path | None, picture: Path | None, title: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ir.eval.abstention import (
     abstention_report,
     gold_removed_report,
 )
+from ir.eval.agreement import kappa
 from ir.eval.beir import BeirDataset, find_beir, load_beir, save_beir
 from ir.eval.calibration import calibrate_min_score
 from ir.eval.cases import DiscoveryCase, load_cases, load_meta, save_cases, to_qrels
@@ -28,6 +29,9 @@ from ir.eval.distractors import (
     distractor_robustness_curve,
 )
 from ir.eval.floors import auroc
+from ir.eval.gate import Answered, GateReport, judge
+from ir.eval.gate_plan import Configuration, Criteria, GatePlan, Question, Way, read_plan
+from ir.eval.gate_report import gate_markdown, plot_gate
 from ir.eval.measures import DFLT_K_VALUES, DFLT_METRICS, METRICS, per_query_values
 from ir.eval.page import Section, html_report, save_html_report
 from ir.eval.plots import plot_by_k, plot_distractors, plot_frontier, plot_scores, run_by_k
@@ -51,20 +55,27 @@ __all__ = [
     "MISSING_ANSWER_SIGNALS",
     "SELECTION_METRICS",
     "AbstentionReport",
+    "Answered",
     "BeirDataset",
+    "Configuration",
     "CoverageReport",
+    "Criteria",
     "DiscoveryCase",
     "DiscoveryReport",
+    "GatePlan",
+    "GateReport",
     "MeasureComparison",
     "MinScoreCalibration",
     "MissingAnswerReport",
     "QueryChange",
+    "Question",
     "RetrievalReport",
     "RunComparison",
     "Section",
     "SelectionGridPoint",
     "SelectionReport",
     "SelectionSweep",
+    "Way",
     "abstention_report",
     "as_doc_retriever",
     "auroc",
@@ -79,8 +90,11 @@ __all__ = [
     "evaluate_selection",
     "find_beir",
     "forget_calibration",
+    "gate_markdown",
     "gold_removed_report",
     "html_report",
+    "judge",
+    "kappa",
     "load_beir",
     "load_calibration",
     "load_cases",
@@ -93,10 +107,12 @@ __all__ = [
     "plot_by_k",
     "plot_distractors",
     "plot_frontier",
+    "plot_gate",
     "plot_scores",
     "probability_at",
     "probe_queries",
     "ranking_of",
+    "read_plan",
     "retrieval_report",
     "run_by_k",
     "save_beir",

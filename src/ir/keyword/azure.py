@@ -194,7 +194,7 @@ def index_name(collection: str) -> str:
     """The index of a collection: small letters, digits and dashes, and what tells it from one of a like name.
 
     >>> index_name("My Notes")
-    'ir-my-notes-31a4ac09ef44'
+    'ir-my-notes-6224dfb6e9bc'
     """
     workspace = current_workspace()
     parts = (collection,) if workspace == DEFAULT_WORKSPACE else (workspace, collection)
