@@ -43,6 +43,7 @@ class GateRequest(Value):
     report: Annotated[str | None, Arg("write the report here, as Markdown", blank=False, metavar="FILE")] = None
     plot: Annotated[str | None, Arg("draw the figures here, as PNG", blank=False, metavar="FILE")] = None
     title: Annotated[str, Arg("the title of the report", blank=False, metavar="TEXT")] = "Gate"
+    about: Annotated[str, Arg("what the report should say at its beginning", metavar="TEXT")] = ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def gate(request: GateRequest, ctx: Context) -> GateResponse:
         answered[configuration.name] = list(_run(configuration, plan, corpus.name, request.file, ctx))
     ctx.progress(Progress("gate", len(plan.configurations), len(plan.configurations)))
     report = judge(plan, answered)
-    return GateResponse(corpus.name, report, tuple(_write(report, page, picture, request.title)), notes)
+    return GateResponse(corpus.name, report, tuple(_write(report, page, picture, request)), notes)
 
 
 def _unasked(plan: GatePlan) -> Iterator[str]:
@@ -227,7 +228,7 @@ def _defined(key: str, places: Sequence[str]) -> Iterator[str]:
             yield f"{place}::{'.'.join(_WORD.findall(where[len(place) + 1 :]))}"
 
 
-def _write(report: GateReport, page: Path | None, picture: Path | None, title: str) -> Iterator[str]:
+def _write(report: GateReport, page: Path | None, picture: Path | None, request: GateRequest) -> Iterator[str]:
     from ir.eval.gate_report import gate_markdown, plot_gate
 
     if picture is not None:
@@ -240,7 +241,7 @@ def _write(report: GateReport, page: Path | None, picture: Path | None, title: s
         from ir.eval.files import write_lines
 
         shown = None if picture is None else _relative(picture, page)
-        write_lines(page, gate_markdown(report, title=title, picture=shown).splitlines())
+        write_lines(page, gate_markdown(report, title=request.title, about=request.about, picture=shown).splitlines())
         yield str(page)
 
 
