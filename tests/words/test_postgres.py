@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,14 @@ def test_a_query_that_takes_too_long_is_a_keyword_error(tmp_path: Path) -> None:
             engine.search(KeywordRequest("tea", "notes", 3), timeout_s=0.1)
     assert len(engine.search(KeywordRequest("tea", "notes", 3))) == 1
     engine.close()
+
+
+def test_a_server_that_keeps_silent_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and never says a word
+        url = f"postgresql://postgres@127.0.0.1:{silent.getsockname()[1]}/db"
+        for engine in (TsvectorKeywords(url), StoredKeywords(url, name="bm25")):
+            with pytest.raises(KeywordError, match=r"did not answer within 0\.1 s"):
+                engine.search(KeywordRequest("tea", "notes", 3), timeout_s=0.1)
 
 
 def test_an_address_that_names_a_corpus_is_refused() -> None:

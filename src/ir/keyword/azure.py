@@ -12,12 +12,11 @@ from ir.base import Record, json_clean, storage_key
 from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.endpoint import Endpoint
 from ir.errors import KeywordError
-from ir.keyword.faults import told_as_fault, unknown_collection
+from ir.keyword.faults import TIMEOUT_S, told_as_fault, unknown_collection
 from ir.keywords import KeywordRequest, KeywordResult, ranked
 
 __all__ = ["AzureKeywords"]
 
-TIMEOUT_S = 30.0
 API_VERSION = "2024-07-01"
 #: The service takes no more results, documents or characters at a time.
 _MOST_RESULTS = 1000

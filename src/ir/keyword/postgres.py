@@ -16,7 +16,7 @@ from typing import Any
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
 from ir.base import Record
-from ir.keyword.faults import told_as_fault, unknown_collection
+from ir.keyword.faults import TIMEOUT_S, answered_within, told_as_fault, unknown_collection
 from ir.keyword.stored import StoredKeywords, words_of
 from ir.keywords import KeywordRequest, KeywordResult, ranked
 from ir.protocols import Store
@@ -28,7 +28,6 @@ from ir.store.postgres.connections import Connection, Connections
 
 __all__ = ["TsvectorKeywords"]
 
-TIMEOUT_S = 30.0
 #: A ``tsvector`` has room for a megabyte; what follows in a longer text is not found by this engine.
 _MOST_CHARS = 200_000
 _BETWEEN = re.compile(r"[^\w]+")
@@ -55,13 +54,17 @@ class TsvectorKeywords(StoredKeywords):
     def search(self, request: KeywordRequest, *, timeout_s: float | None = None) -> list[KeywordResult]:
         if not request.top_k:
             return []
+        limit_s = TIMEOUT_S if timeout_s is None else timeout_s
+        return answered_within(limit_s, self.name, lambda: self._found(request, limit_s))
+
+    def _found(self, request: KeywordRequest, limit_s: float) -> list[KeywordResult]:
         tests, values = _filters(request.filters)
         query = _QUERY.format(filters=tests).encode()
         with told_as_fault(self.name), self._connection(request.collection) as connection:
-            limit_ms = max(int((TIMEOUT_S if timeout_s is None else timeout_s) * 1e3), 1)
             try:
                 with connection.transaction():
-                    connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(limit_ms),))
+                    limit_ms = str(max(int(limit_s * 1e3), 1))
+                    connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit_ms,))
                     found = connection.execute(query, (_words(request.query), *values, request.top_k)).fetchall()
             except (UndefinedTable, UndefinedColumn):
                 raise unknown_collection(

@@ -13,7 +13,7 @@ import numpy as np
 from ir.base import Record
 from ir.errors import InvalidInput
 from ir.keyword.embedded import EmbeddedKeywords
-from ir.keyword.faults import told_as_fault, unknown_collection
+from ir.keyword.faults import answered_within, told_as_fault, unknown_collection
 from ir.keywords import KeywordRequest, KeywordResult
 from ir.protocols import Snapshot, Store
 from ir.store.opening import for_corpus, open_store
@@ -46,7 +46,9 @@ class StoredKeywords:
         self._words = EmbeddedKeywords(self._mirrored, name=name)
 
     def search(self, request: KeywordRequest, *, timeout_s: float | None = None) -> list[KeywordResult]:
-        return self._words.search(request, timeout_s=timeout_s)
+        if not request.top_k:
+            return []
+        return answered_within(timeout_s, self.name, lambda: self._words.search(request))
 
     def close(self) -> None:
         """Let go of connections; it can be used again."""
