@@ -2,7 +2,8 @@
 
     python -m qrels.gate --embedder box --report qrels/gate-box.md --plot qrels/gate-box.png
 
-The source is that of the commit in `commit.json`, or of this copy where that commit is not there: the report says so.
+The source is that of the commit in `commit.json` beside the plan, or of this copy where that commit is not there: the
+report says so.
 Everything is made in a temporary folder and removed. The exit code is that of `ir gate`.
 """
 
@@ -24,9 +25,9 @@ HERE = Path(__file__).parent
 ENGINES = ("postgres-tsvector", "postgres-bm25", "milvus")
 
 
-def unpack_source(target: Path) -> str:
+def unpack_source(pin: Path, target: Path) -> str:
     """Put the trees that were judged into ``target``; of which commit they are."""
-    pinned = json.loads((HERE / "commit.json").read_text("utf-8"))
+    pinned = json.loads(pin.read_text("utf-8"))
     for commit in (pinned["commit"], "HEAD"):
         done = subprocess.run(
             ["git", "archive", commit, *pinned["trees"]], cwd=HERE.parent, capture_output=True, check=False
@@ -64,7 +65,7 @@ def main(args: Sequence[str] | None = None) -> int:
         folder = Path(name)
         for kind in ("CONFIG", "DATA", "RUNTIME"):
             os.environ[f"IR_{kind}_DIR"] = str(folder / kind.lower())
-        commit = unpack_source(folder / "source")
+        commit = unpack_source(given.plan.parent / "commit.json", folder / "source")
         with engines(folder):
             return run(folder / "source", commit, given)
 
