@@ -2,6 +2,7 @@
 # make quick   the fast tests, in about a minute on two cores: whatever is not marked `slow`
 # make test    every test          make lint    style and types
 # make bench   the benchmarks      make clean   remove what these made
+# make gate    is it good enough to ship? our own questions, with a report in qrels/
 #
 # Each target prepares .venv by itself. PYTHON=… chooses the interpreter (3.11 or newer).
 
@@ -11,7 +12,7 @@ BIN = $(VENV)/bin
 WORKERS ?= auto
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo quick test lint bench clean
+.PHONY: demo quick test lint bench gate clean
 
 demo: $(VENV)/.demo
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -31,6 +32,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench
+
+gate: $(VENV)/.dev
+	$(BIN)/python -m qrels.gate --embedder box --report qrels/gate-box.md --plot qrels/gate-box.png
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,6 +20,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ir.app.session import Session
 
 HERE = Path(__file__).parent
 ENGINES = ("postgres-tsvector", "postgres-bm25", "milvus")
@@ -70,11 +74,21 @@ def main(args: Sequence[str] | None = None) -> int:
             return run(folder / "source", commit, given)
 
 
+def register(session: Session, source: Path) -> None:
+    """As code, where there is such a kind."""
+    from ir.errors import InvalidInput
+
+    try:
+        session.call("register", {"name": "ir-source", "path": str(source), "kind": "code"})
+    except InvalidInput:
+        session.call("register", {"name": "ir-source", "path": str(source)})
+
+
 def run(source: Path, commit: str, given: argparse.Namespace) -> int:
     from ir.app.session import Session
 
     with Session() as session:
-        session.call("register", {"name": "ir-source", "path": str(source)})
+        register(session, source)
         session.call("build", {"target": "ir-source", "embedder": given.embedder})
         for engine in ENGINES:
             sent = session.call("keyword", {"action": "sync", "target": "ir-source", "backend": engine})

@@ -85,6 +85,23 @@ def test_a_query_that_takes_too_long_is_a_keyword_error(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_the_same_name_in_another_workspace_is_another_collection(tmp_path: Path) -> None:
+    from ir.config.workspace import in_workspace
+
+    url = shared_server().url(new_database(shared_server()))
+    for engine in (TsvectorKeywords(url), StoredKeywords(url, name="bm25")):
+        for workspace, text in (("one", "tea"), ("two", "bread")):
+            store = ir.CorpusStore.memory()
+            store.put_records(as_records({workspace: (text, {})}))
+            with in_workspace(workspace):
+                KeywordMirror(store, engine, "notes", tmp_path / f"{engine.name}{workspace}.db").sync()
+        with in_workspace("one"):
+            assert [one.document_id for one in engine.search(KeywordRequest("tea bread", "notes", 5))] == ["one"]
+        with in_workspace("two"):
+            assert [one.document_id for one in engine.search(KeywordRequest("tea bread", "notes", 5))] == ["two"]
+        engine.close()
+
+
 def test_a_server_that_keeps_silent_is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and never says a word
         url = f"postgresql://postgres@127.0.0.1:{silent.getsockname()[1]}/db"

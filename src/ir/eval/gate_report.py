@@ -118,9 +118,9 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def plot_gate(report: GateReport, path: str | Path | None = None) -> bytes:
-    """Quality of each configuration by shape, as a picture."""
+    """Quality of each configuration by shape, as a picture; beside its name, in what time 95 % of concepts come."""
     groups = {
-        f"{one.name} ({one.shapes['concept'].p95_ms:.0f} ms p95)" if "concept" in one.shapes else one.name: {
+        f"{one.name}, {one.shapes['concept'].p95_ms:.0f} ms" if "concept" in one.shapes else one.name: {
             f"{shape} {what}": value
             for shape, what in (("concept", "nDCG"), ("relationship", "Recall"), ("identifier", "nDCG"))
             if (value := one.of(shape, what.lower())) is not None

@@ -139,7 +139,9 @@ def plot_bars(
         places = [place + (at - (len(series) - 1) / 2) * width for place in range(len(groups))]
         bars = axes.bar(places, [values.get(name, 0.0) for values in groups.values()], width, label=name)
         axes.bar_label(bars, fmt="%.2f", fontsize=7)
-    axes.set_xticks(range(len(groups)), list(groups), fontsize=7, rotation=12 if len(groups) > 3 else 0)
+    many = len(groups) > 4
+    slanted = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if many else {}
+    axes.set_xticks(range(len(groups)), list(groups), fontsize=7, **slanted)
     axes.set_ylim(0, 1.08)
     axes.legend(fontsize=8)
     return _png(figure, path)

@@ -16,6 +16,7 @@ from typing import Any
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
 from ir.base import Record
+from ir.config.workspace import current_workspace
 from ir.keyword.faults import TIMEOUT_S, answered_within, told_as_fault, unknown_collection
 from ir.keyword.stored import StoredKeywords, words_of
 from ir.keywords import KeywordRequest, KeywordResult, ranked
@@ -49,7 +50,7 @@ class TsvectorKeywords(StoredKeywords):
 
     def __init__(self, url: str, *, name: str = "postgres-tsvector") -> None:
         super().__init__(url, name=name)
-        self._connections: dict[str, Connections] = {}
+        self._connections: dict[tuple[str, str], Connections] = {}
 
     def search(self, request: KeywordRequest, *, timeout_s: float | None = None) -> list[KeywordResult]:
         if not request.top_k:
@@ -106,10 +107,11 @@ class TsvectorKeywords(StoredKeywords):
 
     @contextmanager
     def _connection(self, collection: str) -> Iterator[Connection]:
+        key = (current_workspace(), collection)
         with self._lock:
-            if collection not in self._connections:
-                self._connections[collection] = Connections(self._address(collection))
-            connections = self._connections[collection]
+            if key not in self._connections:
+                self._connections[key] = Connections(self._address(collection))
+            connections = self._connections[key]
         with connections.lend() as connection:
             yield connection
 

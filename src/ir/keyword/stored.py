@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ir.base import Record
+from ir.config.workspace import current_workspace
 from ir.errors import InvalidInput
 from ir.keyword.embedded import EmbeddedKeywords
 from ir.keyword.faults import answered_within, told_as_fault, unknown_collection
@@ -41,7 +42,7 @@ class StoredKeywords:
             )
         self.name = name
         self._url = url
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[tuple[str, str], Store] = {}
         self._lock = threading.Lock()
         self._words = EmbeddedKeywords(self._mirrored, name=name)
 
@@ -89,10 +90,11 @@ class StoredKeywords:
                 store.put_records([replace(record, vector=_NO_VECTOR) for record in records])
 
     def _store(self, collection: str) -> Store:
+        key = (current_workspace(), collection)
         with self._lock:
-            if collection not in self._stores:
-                self._stores[collection] = self._opened(collection)
-            return self._stores[collection]
+            if key not in self._stores:
+                self._stores[key] = self._opened(collection)
+            return self._stores[key]
 
     def _opened(self, collection: str) -> Store:
         return open_store(for_corpus(self._url, words_of(collection)))
