@@ -11,7 +11,7 @@ from ir.keywords import KeywordResult
 from ir.secrets.addresses import masked
 from ir.waiting import TookTooLong, within
 
-__all__ = ["TIMEOUT_S", "answered_within", "told_as_fault", "unknown_collection"]
+__all__ = ["TIMEOUT_S", "answered_within", "silent", "told_as_fault", "unknown_collection"]
 
 #: So long an engine on a server is waited for, unless the caller says otherwise.
 TIMEOUT_S = 30.0
@@ -47,4 +47,8 @@ def answered_within(
     try:
         return within(limit + _GRACE_S, search, "ir-keyword")
     except TookTooLong:
-        raise KeywordError(f"The keyword back end {name!r} did not answer within {limit:g} s.") from None
+        raise silent(name, limit) from None
+
+
+def silent(name: str, limit_s: float) -> KeywordError:
+    return KeywordError(f"The keyword back end {name!r} did not answer within {limit_s:g} s.")

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from psycopg.errors import UndefinedColumn, UndefinedTable
+from psycopg.errors import QueryCanceled, UndefinedColumn, UndefinedTable
 
 from ir.base import Record
 from ir.config.workspace import current_workspace
-from ir.keyword.faults import TIMEOUT_S, answered_within, told_as_fault, unknown_collection
+from ir.keyword.faults import TIMEOUT_S, answered_within, silent, told_as_fault, unknown_collection
 from ir.keyword.stored import StoredKeywords, words_of
 from ir.keywords import KeywordRequest, KeywordResult, ranked
 from ir.protocols import Store
@@ -67,6 +67,8 @@ class TsvectorKeywords(StoredKeywords):
                     limit_ms = str(max(int(limit_s * 1e3), 1))
                     connection.execute("SELECT set_config('statement_timeout', %s, true)", (limit_ms,))
                     found = connection.execute(query, (_words(request.query), *values, request.top_k)).fetchall()
+            except QueryCanceled:
+                raise silent(self.name, limit_s) from None
             except (UndefinedTable, UndefinedColumn):
                 raise unknown_collection(
                     self.name, request.collection, f"Send it there with: ir keyword sync {request.collection}"
