@@ -12,6 +12,7 @@ from posixpath import dirname
 from typing import NamedTuple
 
 from ir.code.definitions import Definition, Definitions, path_in, qualified, symbol_in
+from ir.code.linking import _COMMON as COMMON
 from ir.code.linking import is_test_path
 from ir.code.mentions import Mention, calls_inside, calls_of, name_key, references_of, ways
 from ir.index.linking import definers, symbols_of
@@ -133,6 +134,11 @@ class Relations:
             if (one := known.get(link.key)) is not None
         ]
 
+    @staticmethod
+    def is_test(link: Link) -> bool:
+        """Whether a link leads to a test."""
+        return is_test_path(path_in(link.key))
+
     # -- the relations -------------------------------------------------------------------------------------------
 
     def callers(self, chosen: Sequence[Definition], depth: int = 1, guesses: int = MANY) -> Walked:
@@ -150,6 +156,8 @@ class Relations:
         if guesses:
             self._add_called_by_name(found, seeds)
         found.links.sort(key=lambda link: (link.depth, _RANK[link.resolution], path_in(link.of), link.line or 0))
+        # The line is that of the call, which is in another file than what is called.
+        found.links = [link._replace(line=None) for link in found.links]
         return found
 
     def implementations(self, chosen: Sequence[Definition], depth: int = _DEEPEST, guesses: int = MANY) -> Walked:
@@ -367,7 +375,7 @@ class Relations:
         """
         near = _nearness(chosen[0].path)
         found: dict[str, Link] = {}
-        left = 0
+        left, most = 0, _READ if call else _READ // 4
         for name, one in {_called_as(one): one for one in chosen}.items():
             member = one.kind == "method" and one.last not in _CONSTRUCTORS
             fitting, within = ways(member=member, call=call), _scope_of(one)
@@ -377,11 +385,11 @@ class Relations:
             if within is not None:
                 files = [one.path] if one.path in files else []
             files.sort(key=lambda item: (near(item), item))
-            most = _READ if call else _READ // 4
             for number, item in enumerate(files):
-                if number >= most or len(found) >= wanted:
+                if most <= 0 or len(found) >= wanted:
                     left += len(files) - number
                     break
+                most -= 1
                 sites = [site for site in self._read(item, name, call=call) if call or site.of_member or not member]
                 begins = within or f"{one.key.partition(' ')[0]} "
                 inside = [site for site in sites if site.key.startswith(begins)]
@@ -435,7 +443,9 @@ class Relations:
             for mention in calls_inside(kept.payload, inside):
                 if mention.name in known or mention.name in unresolved:
                     continue
-                keys = [one for one in self._named(mention.name) if mention.of_member or not _is_method(one)]
+                # A name that stands alone is seen by whoever reads the file; it comes from outside of the corpus.
+                said = mention.of_member and mention.name not in COMMON
+                keys = [one for one in self._named(mention.name) if _is_method(one)] if said else []
                 if not keys or len(keys) > _CANDIDATES:
                     unresolved[mention.name] = None
                     continue
