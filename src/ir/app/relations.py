@@ -577,7 +577,9 @@ class _Asked:
         names = self.ctx.known(self._corpus, "names of definitions", relations.definitions.names)
         stale, said = self._behind()
         reason = "stale" if stale else "unknown_name"
-        return reason, f"Nothing is called {shown!r} in {self.name!r}.{said}", near(self.word, names), stale
+        used = relations.files_using(self.word)
+        said = f" It is used in {_some(used)}.{said}" if used else said
+        return reason, f"Nothing here defines {shown!r}.{said}", near(self.word, names), stale
 
     def nothing(
         self, relation: str, chosen: Sequence[Definition], counts: Mapping[str, int], request: Any

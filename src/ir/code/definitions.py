@@ -21,7 +21,7 @@ from ir.index.linking import definers
 from ir.links import Node
 from ir.protocols import Snapshot, Store
 
-__all__ = ["Definition", "Definitions", "Meant", "near", "path_in", "qualified", "symbol_in"]
+__all__ = ["Definition", "Definitions", "Meant", "bare", "near", "path_in", "qualified", "symbol_in"]
 
 #: The types of nodes that are code.
 KINDS = ("module", "type", "function", "method")
@@ -145,7 +145,7 @@ class Definitions:
                 return Meant(tuple(one for one in inside if one.kind == "module"), path=held)
             if line is not None:
                 return Meant(_at(inside, line), path=held)
-            named = [one for one in inside if _called(one, str(name))]
+            named = [one for one in inside if one.kind != "module" and _fits(one.name, str(name))]
             whole = [one for one in named if one.name == name] or named
             return self._told_apart(whole, held) if whole else Meant(near=_near(str(name), inside), path=held)
         wanted = _dotted(word)
@@ -161,6 +161,8 @@ class Definitions:
             fitting = [
                 key for key in keys if _stem(path_in(key)) == module or _stem(path_in(key)).endswith(f"/{module}")
             ]
+        if not fitting:
+            fitting = [key for key in keys if key.endswith("/")]  # a module of that name
         return self.by_keys(fitting[:_MOST])
 
     def by_keys(self, keys: Sequence[str]) -> list[Definition]:
@@ -232,7 +234,7 @@ def near(word: str, names: Sequence[str]) -> tuple[str, ...]:
     >>> near("parse_fliter", ["parse_filter", "parse", "filter"])
     ('parse_filter',)
     """
-    asked = _dotted(word).rsplit(".", 1)[-1].lower()
+    asked = bare(word).lower()
     lower = {name.lower(): name for name in names}
     if asked in lower:
         return (lower[asked],)
@@ -244,6 +246,11 @@ def near(word: str, names: Sequence[str]) -> tuple[str, ...]:
     if not found and size >= 4:
         found = sorted((name for name in lower if asked in name), key=lambda name: (len(name), name))[:_NEAR]
     return tuple(lower[name] for name in found)
+
+
+def bare(word: str) -> str:
+    """A name without those around it."""
+    return _dotted(word).rsplit(".", 1)[-1]
 
 
 def _readings(word: str) -> Iterable[tuple[str, str | None, int | None]]:
@@ -269,10 +276,6 @@ def _dotted(name: str) -> str:
 
 def _fits(name: str, asked: str) -> bool:
     return name == asked or name.endswith(f".{asked}")
-
-
-def _called(one: Definition, name: str) -> bool:
-    return _fits(one.name, name)
 
 
 def _stem(path: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from posixpath import dirname
 from typing import NamedTuple
 
-from ir.code.definitions import Definition, Definitions, path_in, qualified, symbol_in
+from ir.code.definitions import Definition, Definitions, bare, path_in, qualified, symbol_in
 from ir.code.linking import _COMMON as COMMON
 from ir.code.linking import is_test_path
 from ir.code.mentions import Mention, calls_inside, calls_of, name_key, references_of, ways
@@ -133,6 +133,10 @@ class Relations:
             for link in links
             if (one := known.get(link.key)) is not None
         ]
+
+    def files_using(self, word: str) -> list[str]:
+        """The files that use a name, whether or not anything here defines it."""
+        return list(definers(self._store, name_key(bare(word))))
 
     @staticmethod
     def is_test(link: Link) -> bool:

@@ -231,7 +231,7 @@ class Calls:
         response = asking.call(operation, asked)
         budget = asking.budget(arguments)
         answer = related.relations(response, skip=skip, budget=budget, notes=asking.notes, fresh=asking.told_fresh())
-        return asking.finished(answer, answer.more, arguments)
+        return asking.finished(answer, answer.more and answer.shown < _MOST_RESULTS, arguments)
 
     def _status(self, arguments: Any, asking: _Asking) -> Answer:
         if arguments.job is not None:

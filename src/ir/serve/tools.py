@@ -24,6 +24,7 @@ K = Arg("results per page", min=1, max=100, clamp=True)
 TOKENS = Arg("longest answer in tokens", min=1, max=_MOST_TOKENS, clamp=True)
 CURSOR = Arg("`next` of the last answer; repeat the other arguments", max_chars=400, blank=False)
 DETAIL = Arg("excerpts or whole passages", choices=(CONCISE, FULL))
+SYMBOL = Arg("name, Class.method, path::name or path:line", blank=False, max_chars=2000)
 ITEM = Arg("id, path, path:12-40 or ir:// address", blank=False, max_chars=4000)
 
 Corpora = str | tuple[str, ...]
