@@ -14,7 +14,7 @@ from ir.app.documents import document_of, tokens_of
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.places import View, view
-from ir.base import POINTER_KEYS, json_clean, ledger_key
+from ir.base import POINTER_KEYS, Record, json_clean, ledger_key
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -418,8 +418,8 @@ def _around(relations: Relations, chosen: Sequence[Definition]) -> dict[str, tup
     wanted = {"callers": _CALLERS, "tests": _TESTS, "callees": _CALLEES, "implementations": _KINDS}
     found: dict[str, tuple[int, list[Related]]] = {}
     for relation, most in wanted.items():
-        walked = relations.of(relation, chosen, 1, most)
-        links = walked.links
+        # Guesses are only worth the room where nothing is known.
+        links = relations.of(relation, chosen, 1, 0).links or relations.of(relation, chosen, 1, most).links
         if relation == "callers":
             links = [link for link in links if not relations.is_test(link)]
         found[relation] = len(links), relations.shown(links[:most])
@@ -557,7 +557,9 @@ class _Asked:
         entry = self.store.get_ledger_entry(ledger_key(one.path))
         if entry is None:
             return []
-        found = document_of(entry, self.store).between(one.line, one.end_line)
+        held = self.store.get_records([str(record_id) for record_id in entry.get("record_ids", ())])
+        inside = [record.id for record in held if _overlaps(record, one)]
+        found = document_of({**entry, "record_ids": inside}, self.store).between(one.line, one.end_line)
         return [line if len(line) <= _LINE else f"{line[:_LINE]}…" for line in found]
 
     # -- why there is nothing ------------------------------------------------------------------------------------
@@ -569,12 +571,12 @@ class _Asked:
         shown = self.word[:80]
         if meant.path is not None and not relations.definitions.in_file(meant.path):
             return "not_parsed", _unparsed(meant.path), (), None
-        if not relations.definitions.any():
+        names = self.ctx.known(self._corpus, "names of definitions", relations.definitions.names)
+        if not names:
             told = f"{self.name!r} has no definitions: its files were not read as code."
             return "no_code", told, (), None
         if meant.path is not None:
             return "unknown_name", f"There is no {shown!r} in {meant.path}.{self._behind()[1]}", meant.near, None
-        names = self.ctx.known(self._corpus, "names of definitions", relations.definitions.names)
         stale, said = self._behind()
         reason = "stale" if stale else "unknown_name"
         used = relations.files_using(self.word)
@@ -610,6 +612,11 @@ class _Asked:
             max_changed=self.ctx.settings["refresh_max_changed"],
         )
         return (True, f" The index is behind the files: {found.reason}") if found.stale else (None, "")
+
+
+def _overlaps(record: Record, one: Definition) -> bool:
+    first, last = record.metadata.get("line_start"), record.metadata.get("line_end")
+    return isinstance(first, int) and first <= one.end_line and one.line <= (last if isinstance(last, int) else first)
 
 
 def _cut(word: str, mark: str) -> tuple[str, str, str]:

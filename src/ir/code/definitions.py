@@ -198,14 +198,6 @@ class Definitions:
         found = self.by_keys([str(key) for key in entry.get("nodes", ())])
         return sorted(found, key=lambda one: (one.line, -one.end_line))
 
-    def any(self) -> bool:
-        """Whether there is any code here."""
-        for (told,) in self._store.ledger_fields("nodes"):
-            keys = _listed(told)
-            if keys and self.by_keys(keys[:1]):
-                return True
-        return False
-
     # -- which one is meant --------------------------------------------------------------------------------------
 
     def _told_apart(self, found: Sequence[Definition], path: str | None = None) -> Meant:
