@@ -37,6 +37,7 @@ def run(plan: Plan) -> Report:
     tools = _tools(report, ("light",) if plan.quick else EMBEDDERS)
     known, lay = (_measured(tools, wording) for wording in (asked, _in_lay_words(asked)))
     _show(report, known, lay)
+    _show_relationships(report)
     _show_refusals(report, tools, asked)
     for sets in tools.values():
         for one in sets.values():
@@ -101,6 +102,24 @@ def _show(report: Report, known: Results, lay: Results) -> None:
         "failures too; *× ours* compares it with our best row (bold), with the interval that holds 95 of 100 redrawn "
         "sets; *paired*: the median of the ratios where "
         "both find the answer."
+    )
+
+
+def _show_relationships(report: Report) -> None:
+    """Who calls what, and what breaks with it."""
+    from bench.agent import relations
+    from bench.parts.relations import home
+
+    with home():
+        results = relations.measured()
+    ours, theirs = _table(report, "relationship questions over four installed packages", results)
+    report.check(
+        f"relationships, tokens for an answer: {theirs} / {ours}", measure.ratio(results[ours], results[theirs]), 5
+    )
+    report.note(
+        "A relationship question is answered when of each definition that calls a call and the definition's name were "
+        "seen. `ir symbol` is one call of the tool of that name; `rg` looks for the name and a bracket, then reads "
+        "windows of ± 40 lines or outlines of the files; `bench/agent/relations.py` has the policy."
     )
 
 

@@ -71,7 +71,7 @@ def _read(report: Report) -> None:
 
 def _fast(report: Report, plan: Plan) -> None:
     """Every operation on CPython's Lib, in a process that has it open; and how long the longest answer is."""
-    with _home(), Session() as session:
+    with home(), Session() as session:
         relations.build_library("lib", quick=plan.quick)
         words = relations.some_words(session, "lib", 40 if plan.quick else 200)
         table = report.table(
@@ -120,7 +120,7 @@ def _right(answered: Sequence[Answered]) -> str:
 
 
 @contextmanager
-def _home() -> Iterator[None]:
+def home() -> Iterator[None]:
     """A home of our own, so that no corpus of the user's is touched."""
     kept = {name: os.environ.get(name) for name in ("IR_DATA_DIR", "IR_CONFIG_DIR", "IR_CACHE_DIR", "IR_RUNTIME_DIR")}
     with TemporaryDirectory() as folder:
