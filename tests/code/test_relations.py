@@ -426,7 +426,7 @@ def test_a_tier_that_is_too_sure_says_what_there_is(program: Path) -> None:
     told = operations.callers(symbol="Odd.get", target="program")
     assert [(one.name, one.resolution) for one in told.found] == [("use", "name-only")]
     none = operations.callers(symbol="Odd.get", target="program", resolution="exact")
-    assert (none.reason, none.found) == ("unused", ())
+    assert (none.reason, none.found, dict(none.counts)) == ("filtered", (), {"name-only": 1})
     with pytest.raises(InvalidInput, match="unique-name"):
         operations.callers(symbol="total", target="program", resolution="sure")
 

@@ -123,7 +123,7 @@ _HOMES = {
     "space": "spaces",
     "status": "status",
     "sweep-select": "selecting",
-    "symbol": "relations",
+    "symbol": "symbols",
     "tests-of": "relations",
     "traverse": "traversing",
     "tune": "tuning",

@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import MAX_TOKENS, TARGET
+from ir.app.arguments import SYMBOL, TARGET
 from ir.app.context import Context
-from ir.app.documents import document_of, tokens_of
 from ir.app.fields import Arg
+from ir.app.naming import Asked, some
 from ir.app.operation import Value, operation
-from ir.app.places import View, view
-from ir.base import POINTER_KEYS, Record, json_clean, ledger_key
+from ir.app.related import Candidate, RelatedPlace, candidate, place
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
     from ir.code.changes import Changes
-    from ir.code.definitions import Definition, Meant
-    from ir.code.relations import Related, Relations
-    from ir.index import Corpus
-    from ir.protocols import Store
+    from ir.code.definitions import Definition
+    from ir.code.relations import Relations
 
 __all__ = [
     "CalleesRequest",
     "CallersRequest",
-    "Candidate",
     "ImpactRequest",
     "ImplementationsRequest",
-    "RelatedPlace",
     "RelationsResponse",
-    "SymbolRequest",
-    "SymbolResponse",
     "TestsOfRequest",
     "callees",
     "callers",
     "impact",
     "implementations",
-    "symbol",
     "tests_of",
 ]
 
 #: So many definitions of the same name are named; the rest is counted.
 _NAMED = 20
 _SHOWN_CHANGES = 50
-#: What an answer about one symbol may take.
-SYMBOL_TOKENS = 2_000
-_CALLERS, _TESTS, _CALLEES, _KINDS = 12, 8, 10, 6
-_LINE = 200
 
-SYMBOL = Arg("a name, Class.method, path::name, path:line or symbolKey", blank=False, max_chars=2000, metavar="SYMBOL")
 DEPTH = Arg("how many steps to go", min=1, max=10, clamp=True, metavar="N")
 COUNT = Arg("how many to show", min=1, max=1000, clamp=True, short="-k", metavar="N")
 SKIP = Arg("leave out so many, to go on after them", min=0, max=1_000_000, metavar="N")
@@ -115,48 +100,6 @@ class ImpactRequest(Value):
 
 
 @dataclass(frozen=True)
-class SymbolRequest(Value):
-    symbol: Annotated[str, SYMBOL]
-    target: Annotated[str, TARGET] = "."
-    max_tokens: Annotated[int | None, MAX_TOKENS] = None
-
-
-@dataclass(frozen=True)
-class Candidate(Value):
-    """A definition: ``name`` is what it is called inside its file. ``change`` says what a diff did to it."""
-
-    key: str
-    kind: str
-    name: str
-    path: str
-    line: int
-    end_line: int
-    signature: str = ""
-    doc: str = ""
-    change: str | None = None
-
-
-@dataclass(frozen=True)
-class RelatedPlace(Value):
-    """The definition ``name``, and ``line`` of its file, where it shows: the call, or the definition itself.
-
-    ``link`` is how it is related to ``of`` (calls, inherits, overrides, references, imports), ``resolution`` how that
-    is known, ``depth`` how many steps away it is from what was asked for.
-    """
-
-    key: str
-    kind: str
-    name: str
-    path: str
-    line: int
-    link: str
-    resolution: str
-    depth: int
-    of: str
-    test: bool = False
-
-
-@dataclass(frozen=True)
 class RelationsResponse(Value):
     """``definitions`` are those that are answered for, ``others`` have the same name and are not.
 
@@ -181,33 +124,6 @@ class RelationsResponse(Value):
     why: str = ""
     near: tuple[str, ...] = ()
     root: str | None = None
-    stale: bool | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SymbolResponse(Value):
-    """One definition with its text, and the surest of what is related to it; ``totals`` counts what there is.
-
-    ``more`` is what to ask ``get`` for to read the rest of the text. The rest as in :class:`RelationsResponse`.
-    """
-
-    corpus: str
-    symbol: str
-    definition: Candidate | None = None
-    text: str = ""
-    more: str | None = None
-    callers: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    callees: tuple[str, ...] = ()
-    implementations: tuple[str, ...] = ()
-    totals: Mapping[str, int] = field(default_factory=dict)
-    others: tuple[str, ...] = ()
-    reason: str | None = None
-    why: str = ""
-    near: tuple[str, ...] = ()
-    root: str | None = None
-    tokens: int = 0
     stale: bool | None = None
     notes: tuple[str, ...] = ()
 
@@ -247,32 +163,11 @@ def impact(request: ImpactRequest, ctx: Context) -> RelationsResponse:
     return _answer("impact", request, ctx)
 
 
-@operation(
-    "symbol",
-    summary="Show a definition with its text, callers and tests in one answer",
-    effect="reads",
-    doors=("cli", "mcp", "http"),
-)
-def symbol(request: SymbolRequest, ctx: Context) -> SymbolResponse:
-    asked = _Asked(request.symbol, request.target, ctx)
-    with asked.store.snapshot() as snapshot:
-        relations = asked.relations(snapshot)
-        meant = asked.meant(relations)
-        if not meant.chosen:
-            reason, why, near, stale = asked.unknown(meant, relations)
-            return SymbolResponse(
-                asked.name, request.symbol, reason=reason, why=why, near=near, root=asked.root, stale=stale
-            )
-        parts = _around(relations, meant.chosen)
-        budget = request.max_tokens or SYMBOL_TOKENS
-        return _fitted(asked, meant, parts, budget)
-
-
 # -- one of the relations --------------------------------------------------------------------------------------------
 
 
 def _answer(relation: str, request: Any, ctx: Context) -> RelationsResponse:
-    asked = _Asked(request.symbol or "", request.target, ctx)
+    asked = Asked(request.symbol or "", request.target, ctx)
     with asked.store.snapshot() as snapshot:
         relations = asked.relations(snapshot)
         changed = getattr(request, "diff", None)
@@ -288,7 +183,7 @@ def _answer(relation: str, request: Any, ctx: Context) -> RelationsResponse:
 
 
 def _related(
-    asked: _Asked,
+    asked: Asked,
     relations: Relations,
     relation: str,
     request: Any,
@@ -318,19 +213,21 @@ def _related(
     told = [*asked.notes, *notes, *_remarks(walked, request, following, others)]
     reason, why, stale = None, "", None
     if not links and not tests:
+        if not counts and not guesses:
+            counts = relations.of(relation, chosen, request.depth, request.k).counts()
         reason, why, stale = asked.nothing(relation, chosen, counts, request)
     return RelationsResponse(
         asked.name,
         relation,
         asked.word or f"diff {request.diff}",
-        tuple(_candidate(one, (about or {}).get(one.key)) for one in chosen[:_SHOWN_CHANGES]),
-        tuple(map(_place, page)),
-        tuple(map(_place, affected)),
+        tuple(candidate(one, (about or {}).get(one.key)) for one in chosen[:_SHOWN_CHANGES]),
+        tuple(map(place, page)),
+        tuple(map(place, affected)),
         counts,
         len(links),
         len(tests),
         following,
-        tuple(_candidate(one) for one in others[:_NAMED]),
+        tuple(candidate(one) for one in others[:_NAMED]),
         len(others),
         reason,
         why,
@@ -365,7 +262,7 @@ def _files(count: int) -> str:
 # -- what a diff changes ---------------------------------------------------------------------------------------------
 
 
-def _of_diff(asked: _Asked, relations: Relations, request: ImpactRequest) -> RelationsResponse:
+def _of_diff(asked: Asked, relations: Relations, request: ImpactRequest) -> RelationsResponse:
     from ir.code.changes import changes_since
 
     root = asked.folder()
@@ -400,261 +297,6 @@ def _of_diff(asked: _Asked, relations: Relations, request: ImpactRequest) -> Rel
 
 def _of_changes(changes: Changes) -> Iterable[str]:
     if changes.loose:
-        yield f"Changed outside of definitions, which is not followed: {_some(changes.loose)}."
+        yield f"Changed outside of definitions, which is not followed: {some(changes.loose)}."
     if changes.unread:
-        yield f"Changed, and not read as definitions: {_some(changes.unread)}."
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - 5
-    return f"{', '.join(names[:5])} and {more} more" if more > 0 else ", ".join(names)
-
-
-# -- everything about one --------------------------------------------------------------------------------------------
-
-
-def _around(relations: Relations, chosen: Sequence[Definition]) -> dict[str, tuple[int, list[Related]]]:
-    """What is related to a definition in each way: how many, and the first of them."""
-    wanted = {"callers": _CALLERS, "tests": _TESTS, "callees": _CALLEES, "implementations": _KINDS}
-    found: dict[str, tuple[int, list[Related]]] = {}
-    for relation, most in wanted.items():
-        # Guesses are only worth the room where nothing is known.
-        links = relations.of(relation, chosen, 1, 0).links or relations.of(relation, chosen, 1, most).links
-        if relation == "callers":
-            links = [link for link in links if not relations.is_test(link)]
-        found[relation] = len(links), relations.shown(links[:most])
-    return found
-
-
-def _fitted(asked: _Asked, meant: Meant, parts: Mapping[str, tuple[int, list[Related]]], budget: int) -> SymbolResponse:
-    """All of it within a budget: the text of the definition takes what the rest leaves, and at least a few lines."""
-    one = meant.chosen[0]
-    lines = asked.lines(one)
-    shown = {relation: [_cited(related) for related in found] for relation, (_, found) in parts.items()}
-    totals = {relation: count for relation, (count, _) in parts.items() if count}
-    others = [f"{other.path}::{other.name}" for other in (*meant.chosen[1:], *meant.others)]
-
-    def made(kept: int, share: float) -> SymbolResponse:
-        some = {relation: tuple(all_[: max(1, int(len(all_) * share))]) for relation, all_ in shown.items()}
-        text = "\n".join(lines[:kept])
-        more = f"{one.path}:{one.line + kept}-{one.end_line}" if kept < len(lines) else None
-        return SymbolResponse(
-            asked.name,
-            asked.word,
-            _candidate(one),
-            text,
-            more,
-            some["callers"],
-            some["tests"],
-            some["callees"],
-            some["implementations"],
-            totals,
-            tuple(others[: max(1, int(_KINDS * share))]),
-            root=asked.root,
-            notes=tuple(asked.notes),
-        )
-
-    def cost(response: SymbolResponse) -> int:
-        import json
-
-        return tokens_of(json.dumps(json_clean(response.to_dict()), ensure_ascii=False))
-
-    share, kept = 1.0, len(lines)
-    for share in (1.0, 0.6, 0.3, 0.1):
-        bare = cost(made(0, share))
-        if bare <= budget * 2 // 3 or share == 0.1:
-            break
-    kept = 0
-    room = budget - cost(made(0, share))
-    for line in lines:
-        room -= tokens_of(line) + 2
-        if room < 0:
-            break
-        kept += 1
-    response = made(kept, share)
-    while kept and cost(response) > budget:
-        kept = kept * 9 // 10
-        response = made(kept, share)
-    from dataclasses import replace
-
-    return replace(response, tokens=cost(response))
-
-
-def _cited(related: Related) -> str:
-    """One line for something related: place, name, how it is known."""
-    one = related.definition
-    return f"{one.path}:{related.line} {one.name} ({related.resolution})"
-
-
-# -- what was asked --------------------------------------------------------------------------------------------------
-
-
-class _Asked:
-    """A word and the corpus that it is about."""
-
-    def __init__(self, word: str, target: str, ctx: Context) -> None:
-        self.ctx = ctx
-        self.word = word
-        self._part: View = view(target, ctx)
-        self.name = self._part.target.name
-        self._corpus: Corpus = ctx.open(self._part.target)
-        self.store: Store = self._corpus.store
-        self.notes: tuple[str, ...] = tuple(self._part.notes)
-        self.root = None if ctx.for_agent or self._part.root is None else str(self._part.root)
-
-    def relations(self, snapshot: Any) -> Relations:
-        from ir.code.relations import Relations
-
-        return Relations(self.store, snapshot)
-
-    def meant(self, relations: Relations) -> Meant:
-        """What the word stands for; in a part of a corpus, what is there comes first."""
-        from ir.code.definitions import Meant
-
-        meant = relations.definitions.find(self._spelled())
-        inside = self._part.inside
-        if inside and meant.others:
-            within = [one for one in meant.others if f"{one.path}/".startswith(f"{inside}/")]
-            if within and not f"{meant.chosen[0].path}/".startswith(f"{inside}/"):
-                rest = [one for one in (*meant.chosen, *meant.others) if one is not within[0]]
-                return Meant((within[0],), tuple(rest), path=meant.path)
-        return meant
-
-    def _spelled(self) -> str:
-        """The word with its path as the corpus has it: who is in a folder says it as seen from there."""
-        root = self._part.root
-        if root is None or self.ctx.for_agent:
-            return self.word
-        for mark in ("::", ":", ""):
-            path, found, rest = self.word.partition(mark) if mark == "::" else _cut(self.word, mark)
-            if not path or (mark and not found):
-                continue
-            here = Path(os.path.normpath(Path.cwd() / path))
-            base = root if root.is_dir() else root.parent
-            if here.is_relative_to(base) and here != base:
-                inside = here.relative_to(base).as_posix()
-                if self.store.get_ledger_entry(ledger_key(inside)) is not None:
-                    return f"{inside}{found}{rest}"
-        return self.word
-
-    def folder(self) -> Path | None:
-        """The folder that the corpus was made from, as it is registered or as its files say."""
-        if self._part.root is not None:
-            return self._part.root if self._part.root.exists() else None
-        for _, entry in self.store.ledger_items():
-            records = self.store.get_records([str(one) for one in entry.get("record_ids", ())[:1]])
-            for record in records:
-                path = next((str(record.metadata[key]) for key in POINTER_KEYS if record.metadata.get(key)), "")
-                end = f"/{entry.get('artifact_id')}"
-                if path.endswith(end) and Path(path[: -len(end)]).is_dir():
-                    return Path(path[: -len(end)])
-            if records:
-                return None
-        return None
-
-    def lines(self, one: Definition) -> list[str]:
-        """The text of a definition, as it is indexed."""
-        entry = self.store.get_ledger_entry(ledger_key(one.path))
-        if entry is None:
-            return []
-        held = self.store.get_records([str(record_id) for record_id in entry.get("record_ids", ())])
-        inside = [record.id for record in held if _overlaps(record, one)]
-        found = document_of({**entry, "record_ids": inside}, self.store).between(one.line, one.end_line)
-        return [line if len(line) <= _LINE else f"{line[:_LINE]}…" for line in found]
-
-    # -- why there is nothing ------------------------------------------------------------------------------------
-
-    def unknown(self, meant: Meant, relations: Relations) -> tuple[str, str, tuple[str, ...], bool | None]:
-        """Why a word stands for nothing: the reason, a sentence, similar names, and whether the index is behind."""
-        from ir.code.definitions import near
-
-        shown = self.word[:80]
-        if meant.path is not None and not relations.definitions.in_file(meant.path):
-            return "not_parsed", _unparsed(meant.path), (), None
-        names = self.ctx.known(self._corpus, "names of definitions", relations.definitions.names)
-        if not names:
-            told = f"{self.name!r} has no definitions: its files were not read as code."
-            return "no_code", told, (), None
-        if meant.path is not None:
-            return "unknown_name", f"There is no {shown!r} in {meant.path}.{self._behind()[1]}", meant.near, None
-        stale, said = self._behind()
-        reason = "stale" if stale else "unknown_name"
-        used = relations.files_using(self.word)
-        said = f" It is used in {_some(used)}.{said}" if used else said
-        return reason, f"Nothing here defines {shown!r}.{said}", near(self.word, names), stale
-
-    def nothing(
-        self, relation: str, chosen: Sequence[Definition], counts: Mapping[str, int], request: Any
-    ) -> tuple[str, str, bool | None]:
-        """Why a definition has no such relations."""
-        one = chosen[0]
-        where = f"{one.name} is defined in {one.path}:{one.line}"
-        if counts:
-            told = ", ".join(f"{count:,} {how}" for how, count in counts.items())
-            return "filtered", f"{where}; there is nothing as sure as {request.resolution}, but {told}.", None
-        stale, said = self._behind()
-        none = {
-            "callers": "nothing calls it by its name",
-            "callees": "it calls nothing that is defined here",
-            "implementations": "nothing inherits from it or overrides it",
-            "tests": "no test calls it directly; a greater depth finds those that reach it through others",
-            "impact": "nothing uses it",
-        }
-        return "stale" if stale else "unused", f"{where}, and {none[relation]}.{said}", stale
-
-    def _behind(self) -> tuple[bool | None, str]:
-        """Whether the files have what the index has not, and a sentence about it."""
-        from ir.index.refresh import changes_in
-
-        found = changes_in(
-            self.name,
-            scan_ms=self.ctx.settings["refresh_scan_ms"],
-            max_changed=self.ctx.settings["refresh_max_changed"],
-        )
-        return (True, f" The index is behind the files: {found.reason}") if found.stale else (None, "")
-
-
-def _overlaps(record: Record, one: Definition) -> bool:
-    first, last = record.metadata.get("line_start"), record.metadata.get("line_end")
-    return isinstance(first, int) and first <= one.end_line and one.line <= (last if isinstance(last, int) else first)
-
-
-def _cut(word: str, mark: str) -> tuple[str, str, str]:
-    """A path and what follows its last colon."""
-    if not mark:
-        return word, "", ""
-    path, found, rest = word.rpartition(mark)
-    return (path, found, rest) if rest.replace("-", "").isdigit() else ("", "", "")
-
-
-def _unparsed(path: str) -> str:
-    from ir.code.languages import language_of
-
-    language = language_of(path.rpartition(".")[2])
-    if language is None:
-        return f"{path} is not in a language that is read as definitions; search and grep find its lines."
-    missing = language.missing()
-    if missing is not None:
-        return f"{path} was cut as text: {missing} is not installed, so nothing of it has links."
-    return f"{path} has no definitions: it is empty, too long to be parsed, or was not read as code."
-
-
-def _candidate(one: Definition, change: str | None = None) -> Candidate:
-    signature = one.signature if len(one.signature) <= _LINE else f"{one.signature[:_LINE]}…"
-    return Candidate(one.key, one.kind, one.name, one.path, one.line, one.end_line, signature, one.doc, change)
-
-
-def _place(related: Related) -> RelatedPlace:
-    one = related.definition
-    return RelatedPlace(
-        one.key,
-        one.kind,
-        one.name,
-        one.path,
-        related.line,
-        related.type,
-        related.resolution,
-        related.depth,
-        related.of,
-        related.is_test,
-    )
+        yield f"Changed, and not read as definitions: {some(changes.unread)}."

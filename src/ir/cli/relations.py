@@ -15,12 +15,13 @@ from ir.cli.location import link_to, place_of
 from ir.cli.visible import visible
 
 if TYPE_CHECKING:
-    from ir.app.relations import Candidate, RelatedPlace, RelationsResponse, SymbolResponse
+    from ir.app.related import Candidate, RelatedPlace
+    from ir.app.relations import RelationsResponse
+    from ir.app.symbols import SymbolResponse
     from ir.cli.output import Output
 
 __all__ = ["register"]
 
-_REQUEST = "ir.app.relations:"
 Asked = Annotated[
     list[str], typer.Argument(metavar="[CORPUS|PATH] SYMBOL", autocompletion=complete_corpus_or_path, hidden=True)
 ]
@@ -45,14 +46,14 @@ class _WithDiff(Command):
 
 def register(app: typer.Typer) -> None:
     for name, command, request in (
-        ("callers", callers, "CallersRequest"),
-        ("callees", callees, "CalleesRequest"),
-        ("implementations", implementations, "ImplementationsRequest"),
-        ("tests-of", checks, "TestsOfRequest"),
-        ("impact", impact, "ImpactRequest"),
-        ("symbol", symbol, "SymbolRequest"),
+        ("callers", callers, "relations:CallersRequest"),
+        ("callees", callees, "relations:CalleesRequest"),
+        ("implementations", implementations, "relations:ImplementationsRequest"),
+        ("tests-of", checks, "relations:TestsOfRequest"),
+        ("impact", impact, "relations:ImpactRequest"),
+        ("symbol", symbol, "symbols:SymbolRequest"),
     ):
-        made = derived(command, _REQUEST + request, without=("symbol", "target"))
+        made = derived(command, f"ir.app.{request}", without=("symbol", "target"))
         kind = _WithDiff if name == "impact" else Command
         app.command(name, cls=kind, rich_help_panel=SEARCHING)(made)
 
@@ -116,8 +117,8 @@ def impact(asked: Changed = None, *, refresh: Refresh = None, as_json: Json = Fa
 def symbol(asked: Asked, *, refresh: Refresh = None, as_json: Json = False, **given: Any) -> int:
     """Show a definition with its text, its callers and its tests in one answer."""
     from ir.app.policy import Policy
-    from ir.app.relations import SymbolRequest
-    from ir.app.relations import symbol as operation
+    from ir.app.symbols import SymbolRequest
+    from ir.app.symbols import symbol as operation
     from ir.cli.searching import target_and_query
     from ir.cli.session import perform
 
