@@ -103,7 +103,7 @@ def ask(project: Project, relation: str, word: str, depth: int = 1, guesses: int
     """What is related, as ``name link resolution depth``; a star before tests."""
     with project.store.snapshot() as snapshot:
         relations = Relations(project.store, snapshot)
-        chosen = relations.definitions.find(word).chosen
+        chosen = relations.definitions.find(word, types_first=relation == "implementations").chosen
         assert chosen, word
         walked = relations.of(relation, chosen, depth, guesses)
         return [
@@ -280,6 +280,45 @@ def test_hostile_names_stand_for_nothing(project: Make, word: str) -> None:
     made = project(PROGRAM)
     with made.store.snapshot() as snapshot:
         assert Relations(made.store, snapshot).definitions.find(word).chosen == ()
+
+
+LANGUAGES = {
+    "a/shape.js": "export class Shape {\n  area() { return 0; }\n}\nexport function total(list) {\n  return list.map(one => one.area());\n}\n",
+    "a/use.ts": "import { Shape, total } from './shape.js';\nclass Disc extends Shape {}\nexport function run() { return total([new Disc()]); }\n",
+    "b/Tea.java": "package shop;\npublic interface Tea { int steep(); int steep(int minutes); }\n",
+    "b/Green.java": "package shop;\npublic class Green implements Tea {\n  public int steep() { return steep(3); }\n"
+    "  public int steep(int minutes) { return minutes; }\n}\n",
+    "b/Shop.java": "package shop;\npublic class Shop {\n  int serve(Tea tea) { return tea.steep(); }\n}\n",
+    "c/Cup.cs": "namespace Shop { interface ICup { int Fill(); } class Mug : ICup { public int Fill() { return Pour(); } int Pour() { return 1; } } }\n",
+    "d/go.mod": "module example.com/d\n",
+    "d/pot.go": "package d\n\ntype Pot struct{}\n\nfunc (p *Pot) Boil() int { return heat() }\n\nfunc heat() int { return 1 }\n\n"
+    "type Boiler interface { Boil() int }\n",
+    "d/pot_test.go": 'package d\n\nimport "testing"\n\nfunc TestBoil(t *testing.T) { p := &Pot{}; p.Boil() }\n',
+    "e/lib.rs": "pub struct Jug;\npub trait Hold { fn hold(&self) -> i32; }\nimpl Hold for Jug { fn hold(&self) -> i32 { rim() } }\n"
+    "fn rim() -> i32 { 1 }\nimpl Jug { pub fn new() -> Self { Jug } }\nfn go() { let jug = Jug::new(); jug.hold(); }\n",
+}
+
+
+def test_every_language_has_relations(project: Make) -> None:
+    for package in ("javascript", "typescript", "java", "c_sharp", "go", "rust"):
+        pytest.importorskip(f"tree_sitter_{package}")
+    made = project(LANGUAGES)
+    for relation, word, found in (
+        ("callers", "total", "run"),
+        ("callers", "Shape.area", "total"),
+        ("implementations", "Shape", "Disc"),
+        ("callers", "Tea.steep", "Shop.serve"),
+        ("implementations", "Tea", "Green"),
+        ("implementations", "ICup", "Mug"),
+        ("callers", "Mug.Pour", "Mug.Fill"),
+        ("callers", "heat", "Pot.Boil"),
+        ("tests", "Pot.Boil", "*TestBoil"),
+        ("implementations", "Boiler", "Pot"),
+        ("callers", "Jug::new", "go"),
+        ("callers", "Jug.hold", "go"),
+        ("implementations", "Hold", "Jug"),
+    ):
+        assert ask(made, relation, word, 2)[0].split()[0] == found, (relation, word)
 
 
 def test_a_deleted_definition_leaves_its_callers_by_name_alone(project: Make) -> None:

@@ -40,11 +40,11 @@ class Asked:
 
         return Relations(self.store, snapshot)
 
-    def meant(self, relations: Relations) -> Meant:
+    def meant(self, relations: Relations, *, types_first: bool = False) -> Meant:
         """What the word stands for; in a part of a corpus, what is there comes first."""
         from ir.code.definitions import Meant
 
-        meant = relations.definitions.find(self._spelled())
+        meant = relations.definitions.find(self._spelled(), types_first=types_first)
         inside = self._part.inside
         if inside and meant.others:
             within = [one for one in meant.others if f"{one.path}/".startswith(f"{inside}/")]

@@ -173,7 +173,7 @@ def _answer(relation: str, request: Any, ctx: Context) -> RelationsResponse:
         changed = getattr(request, "diff", None)
         if changed is not None:
             return _of_diff(asked, relations, request)
-        meant = asked.meant(relations)
+        meant = asked.meant(relations, types_first=relation == "implementations")
         if not meant.chosen:
             reason, why, near, stale = asked.unknown(meant, relations)
             return RelationsResponse(

@@ -125,12 +125,13 @@ class Definitions:
 
     # -- by what they are called ---------------------------------------------------------------------------------
 
-    def find(self, word: str) -> Meant:
+    def find(self, word: str, *, types_first: bool = False) -> Meant:
         """What a word stands for.
 
         A key, a place or a name in a file means just that; several functions of one name in one file (overloads, or
         one in each branch of a condition) are meant together. Of other definitions of one name, that one is chosen
-        which is not in a test and which most links lead to; ties go to the first path and line.
+        which is not in a test and which most links lead to; ties go to the first path and line. With ``types_first``
+        types come before all others.
         """
         word = word.strip()
         exact = self.by_keys([word])
@@ -147,9 +148,11 @@ class Definitions:
                 return Meant(_at(inside, line), path=held)
             named = [one for one in inside if one.kind != "module" and _fits(one.name, str(name))]
             whole = [one for one in named if one.name == name] or named
-            return self._told_apart(whole, held) if whole else Meant(near=_near(str(name), inside), path=held)
+            return (
+                self._told_apart(whole, held, types_first) if whole else Meant(near=_near(str(name), inside), path=held)
+            )
         wanted = _dotted(word)
-        return self._told_apart(self.named(wanted)) if wanted else Meant()
+        return self._told_apart(self.named(wanted), None, types_first) if wanted else Meant()
 
     def named(self, name: str) -> list[Definition]:
         """Every definition that a bare or qualified name fits."""
@@ -200,7 +203,7 @@ class Definitions:
 
     # -- which one is meant --------------------------------------------------------------------------------------
 
-    def _told_apart(self, found: Sequence[Definition], path: str | None = None) -> Meant:
+    def _told_apart(self, found: Sequence[Definition], path: str | None, types_first: bool) -> Meant:
         if not found:
             return Meant(path=path)
         groups: dict[tuple[str, str], list[Definition]] = {}
@@ -211,6 +214,7 @@ class Definitions:
         ranked = sorted(
             groups.values(),
             key=lambda group: (
+                types_first and group[0].kind != "type",
                 is_test_path(group[0].path),
                 -sum(links[one.key] for one in group),
                 group[0].path,
