@@ -37,7 +37,6 @@ def run(plan: Plan) -> Report:
     tools = _tools(report, ("light",) if plan.quick else EMBEDDERS)
     known, lay = (_measured(tools, wording) for wording in (asked, _in_lay_words(asked)))
     _show(report, known, lay)
-    _show_relationships(report)
     _show_refusals(report, tools, asked)
     for sets in tools.values():
         for one in sets.values():
@@ -85,10 +84,10 @@ def _models() -> Path | None:
 
 def _show(report: Report, known: Results, lay: Results) -> None:
     for name, policies in known.items():
-        _table(report, TITLES[name], policies)
+        show_table(report, TITLES[name], policies)
     together = _together(known)
-    ours, theirs = _table(report, "all questions", together)
-    _table(report, "all questions in the words of somebody who knows none of the product's", _together(lay))
+    ours, theirs = show_table(report, "all questions", together)
+    show_table(report, "all questions in the words of somebody who knows none of the product's", _together(lay))
     report.check("questions with an answer", len(together[ours]), 60, "")
     report.check(f"tokens for an answer: {theirs} / {ours}", measure.ratio(together[ours], together[theirs]), 10)
     difference = 100 * (measure.success(together[ours]) - measure.success(together[theirs]))
@@ -105,24 +104,6 @@ def _show(report: Report, known: Results, lay: Results) -> None:
     )
 
 
-def _show_relationships(report: Report) -> None:
-    """Who calls what, and what breaks with it."""
-    from bench.agent import relations
-    from bench.parts.relations import home
-
-    with home():
-        results = relations.measured()
-    ours, theirs = _table(report, "relationship questions over four installed packages", results)
-    report.check(
-        f"relationships, tokens for an answer: {theirs} / {ours}", measure.ratio(results[ours], results[theirs]), 5
-    )
-    report.note(
-        "A relationship question is answered when of each definition that calls a call and the definition's name were "
-        "seen. `ir symbol` is one call of the tool of that name; `rg` looks for the name and a bracket, then reads "
-        "windows of ± 40 lines or outlines of the files; `bench/agent/relations.py` has the policy."
-    )
-
-
 def _together(results: Results) -> dict[str, list[Outcome]]:
     every: dict[str, list[Outcome]] = {}
     for policies in results.values():
@@ -131,7 +112,7 @@ def _together(results: Results) -> dict[str, list[Outcome]]:
     return every
 
 
-def _table(report: Report, title: str, policies: dict[str, list[Outcome]]) -> tuple[str, str]:
+def show_table(report: Report, title: str, policies: dict[str, list[Outcome]]) -> tuple[str, str]:
     """One row for each policy; the names of our best and of the best other way."""
     ours = measure.best({name: outcomes for name, outcomes in policies.items() if name.startswith("ir")})
     theirs = measure.best({name: outcomes for name, outcomes in policies.items() if not name.startswith("ir")})

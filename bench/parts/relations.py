@@ -9,6 +9,9 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 
 from bench import relations
+from bench.agent import measure
+from bench.agent import relations as asked
+from bench.parts.agent import show_table
 from bench.plan import Plan
 from bench.relations import OPERATIONS, Answered
 from bench.report import Report, number
@@ -26,6 +29,7 @@ def run(plan: Plan) -> Report:
     _good(report)
     _read(report)
     _fast(report, plan)
+    _short(report)
     return report
 
 
@@ -75,7 +79,7 @@ def _fast(report: Report, plan: Plan) -> None:
         relations.build_library("lib", quick=plan.quick)
         words = relations.some_words(session, "lib", 40 if plan.quick else 200)
         table = report.table(
-            f"CPython's Lib with its tests, {len(words)} definitions drawn at random",
+            f"CPython's Lib with its tests, {len(words)} definitions drawn at random, CPU time",
             "",
             "p50 ms",
             "p95 ms",
@@ -108,6 +112,21 @@ def _long(report: Report, hub: str) -> None:
         report.check("most-called definition of Lib, longest answer", longest, BUDGET, "tokens", at_least=False)
     finally:
         service.stop()
+
+
+def _short(report: Report) -> None:
+    """Who calls what, and what breaks with it."""
+    with home():
+        results = asked.measured()
+    ours, theirs = show_table(report, "relationship questions over four installed packages", results)
+    report.check(
+        f"relationships, tokens for an answer: {theirs} / {ours}", measure.ratio(results[ours], results[theirs]), 5
+    )
+    report.note(
+        "A relationship question is answered when of each definition that calls a call and the definition's name were "
+        "seen. `ir symbol` is one call of the tool of that name; `rg` looks for the name and a bracket, then reads "
+        "windows of ± 40 lines or outlines of the files; `bench/agent/relations.py` has the policy."
+    )
 
 
 def _precision(answered: Sequence[Answered]) -> float:

@@ -15,7 +15,7 @@ __all__ = ["relations", "symbol"]
 _FRAME = 60
 #: So many definitions of one name are told apart, and so many similar names told.
 _NAMED = 5
-_TESTS = 10
+_TESTS = 40
 
 
 def relations(response: Any, *, skip: int, budget: int, notes: Sequence[str], fresh: str) -> Answer:
