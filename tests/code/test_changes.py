@@ -112,7 +112,13 @@ def test_an_older_revision_and_what_is_outside_of_the_corpus(repository: Path) -
     git(repository.parent, "commit", "-qam", "two")
     built(repository)
     assert impact()[0] == {}
-    assert impact(diff="HEAD~1")[0] == {"load": "changed"}
+    git(repository.parent, "tag", "-a", "v2", "-m", "two")
+    first = subprocess.run(
+        ["git", "rev-parse", "HEAD~1"], cwd=repository, capture_output=True, text=True
+    ).stdout.strip()
+    for word in ("HEAD~1", "HEAD^", "@~", "v2~1", first, first[:8]):
+        assert impact(diff=word)[0] == {"load": "changed"}, word
+    assert impact(diff="v2")[0] == {}
 
 
 @pytest.mark.parametrize(
@@ -126,10 +132,10 @@ def test_what_is_no_commit_is_refused(repository: Path, word: str) -> None:
 
 def test_where_there_is_no_repository(tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository.parent / ".git")
-    with pytest.raises(InvalidInput, match="not the work tree of a git repository"):
+    with pytest.raises(InvalidInput, match="not in the work tree of a git repository"):
         impact()
     assert run(["impact", "program", "--diff"]) == 2
-    assert "not the work tree" in capsys.readouterr().err
+    assert "not in the work tree" in capsys.readouterr().err
     git(repository.parent, "init", "-q")
     with pytest.raises(InvalidInput, match="no commit yet"):
         impact()

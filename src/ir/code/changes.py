@@ -6,9 +6,7 @@ file they are, nor how old the index is.
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,14 +15,13 @@ from ir.code.facts import Facts
 from ir.code.languages import Language, language_of
 from ir.code.linking import symbol_key
 from ir.errors import InvalidInput
+from ir.sources.git import Repository
 
 __all__ = ["Changes", "changes_since"]
 
 #: A diff of more files is read in part.
 _FILES = 500
 _LARGEST = 1_000_000
-_TIMEOUT_S = 30.0
-_CAREFUL = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "--no-pager", "--literal-pathspecs")
 
 
 @dataclass
@@ -44,16 +41,22 @@ class Changes:
 def changes_since(root: Path, revision: str) -> Changes:
     """What differs from a revision, below a folder; files that git does not know yet are new."""
     folder = root if root.is_dir() else root.parent
-    git = _Git(folder)
-    commit = git.commit(revision)
+    repository = Repository.of(folder)
+    if repository is None:
+        raise InvalidInput(
+            f"{folder} is not in the work tree of a git repository, so there is no diff.",
+            remedy="Name a symbol instead.",
+        )
+    commit = repository.commit_named(revision)
     found = Changes()
-    pairs = [*git.changed(commit), *((None, path) for path in git.untracked())]
+    pairs = repository.changed_since(commit, folder)
     found.files = len(pairs)
     found.unread += [str(new or old) for old, new in pairs[_FILES:]]
-    before = git.texts(commit, [old for old, _ in pairs[:_FILES] if old is not None])
+    olds = [old for old, _ in pairs[:_FILES] if old is not None]
+    before = repository.contents(commit, folder, olds, largest=_LARGEST)
     for old, new in pairs[:_FILES]:
         now = None if new is None else _text(folder / new)
-        _compare(old, before.get(old) if old is not None else None, new, now, found)
+        _compare(old, _decoded(before.get(old or "")), new, now, found)
     return found
 
 
@@ -110,6 +113,10 @@ def _without(source: bytes, start: int, end: int, inner: Sequence[tuple[int, int
     return b"".join(kept).decode("utf-8", "replace")
 
 
+def _decoded(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8", "replace")
+
+
 def _text(path: Path) -> str | None:
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
@@ -117,96 +124,3 @@ def _text(path: Path) -> str | None:
         return path.read_text("utf-8", "replace")
     except OSError:
         return None
-
-
-class _Git:
-    """Git in one folder: nothing is written, and nothing that a repository's settings name is run for a diff."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        try:
-            inside = self._run("rev-parse", "--is-inside-work-tree")
-        except FileNotFoundError:
-            raise InvalidInput(
-                "A diff is read by git, which is not installed.", remedy="Install git, or name a symbol instead."
-            ) from None
-        if inside.returncode or inside.stdout.strip() != b"true":
-            raise InvalidInput(
-                f"{folder} is not the work tree of a git repository, so there is no diff.{_said(inside)}",
-                remedy="Name a symbol instead.",
-            )
-
-    def commit(self, revision: str) -> str:
-        """The commit that a word means; an option of git is none."""
-        known = None
-        if revision and not revision.startswith("-") and "\0" not in revision:
-            known = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        if known is None or known.returncode:
-            shown = revision[:80]
-            none = self._run("rev-parse", "--verify", "--quiet", "HEAD").returncode
-            raise InvalidInput(
-                f"git knows no commit {shown!r} here.",
-                remedy="The repository has no commit yet." if none else "Name a commit, branch or tag, such as HEAD~1.",
-            )
-        return known.stdout.decode().strip()
-
-    def changed(self, commit: str) -> Iterator[tuple[str | None, str | None]]:
-        """The old and the new path of each file that differs."""
-        asked = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules", "-M", "--name-status", "-z")
-        words = iter(self._told(*asked, "--relative", commit, "--"))
-        for status in words:
-            if status[:1] in "RC":
-                old, new = next(words), next(words)
-                yield (old if status[0] == "R" else None), new
-            else:
-                path = next(words)
-                yield (None if status[0] == "A" else path), (None if status[0] == "D" else path)
-
-    def untracked(self) -> list[str]:
-        return self._told("ls-files", "--others", "--exclude-standard", "-z")
-
-    def texts(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
-        """What files held in a commit."""
-        asked = [path for path in paths if "\n" not in path]
-        lines = "".join(f"{commit}:./{path}\n" for path in asked)
-        done = self._run("cat-file", "--batch", given=lines.encode("utf-8", "surrogateescape"))
-        found, at = {}, 0
-        for path in asked:
-            end = done.stdout.find(b"\n", at)
-            if end < 0:
-                break
-            words = done.stdout[at:end].rsplit(b" ", 2)
-            at = end + 1
-            if len(words) != 3 or not words[2].isdigit():  # "… missing"
-                continue
-            size = int(words[2])
-            if words[1] == b"blob" and size <= _LARGEST:
-                found[path] = done.stdout[at : at + size].decode("utf-8", "replace")
-            at += size + 1
-        return found
-
-    def _told(self, *words: str) -> list[str]:
-        done = self._run(*words)
-        if done.returncode:
-            raise InvalidInput(f"git could not say what changed in {self._folder}.{_said(done)}")
-        return [os.fsdecode(one) for one in done.stdout.split(b"\0") if one]
-
-    def _run(self, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        command = ["git", "-C", str(self._folder), *_CAREFUL, *words]
-        around = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        around = {name: value for name, value in around.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
-        try:
-            return subprocess.run(
-                command, input=given, capture_output=True, timeout=_TIMEOUT_S, check=False, env=around
-            )
-        except subprocess.TimeoutExpired:
-            raise InvalidInput(
-                f"git took more than {_TIMEOUT_S:.0f} s to say what changed in {self._folder}.",
-                remedy="Name a symbol instead.",
-            ) from None
-
-
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
-    """The first line of what git said."""
-    told = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
-    return f" git says: {told}" if told and "not a git repository" not in told else ""
