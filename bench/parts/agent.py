@@ -84,10 +84,10 @@ def _models() -> Path | None:
 
 def _show(report: Report, known: Results, lay: Results) -> None:
     for name, policies in known.items():
-        _table(report, TITLES[name], policies)
+        show_table(report, TITLES[name], policies)
     together = _together(known)
-    ours, theirs = _table(report, "all questions", together)
-    _table(report, "all questions in the words of somebody who knows none of the product's", _together(lay))
+    ours, theirs = show_table(report, "all questions", together)
+    show_table(report, "all questions in the words of somebody who knows none of the product's", _together(lay))
     report.check("questions with an answer", len(together[ours]), 60, "")
     report.check(f"tokens for an answer: {theirs} / {ours}", measure.ratio(together[ours], together[theirs]), 10)
     difference = 100 * (measure.success(together[ours]) - measure.success(together[theirs]))
@@ -112,7 +112,7 @@ def _together(results: Results) -> dict[str, list[Outcome]]:
     return every
 
 
-def _table(report: Report, title: str, policies: dict[str, list[Outcome]]) -> tuple[str, str]:
+def show_table(report: Report, title: str, policies: dict[str, list[Outcome]]) -> tuple[str, str]:
     """One row for each policy; the names of our best and of the best other way."""
     ours = measure.best({name: outcomes for name, outcomes in policies.items() if name.startswith("ir")})
     theirs = measure.best({name: outcomes for name, outcomes in policies.items() if not name.startswith("ir")})

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from tests.extras import needs
 
+import ir
 from ir.app.operation import find_operation, names
 from ir.app.schema import request_schema, response_schema
 from ir.app.session import Session
+from ir.code.strategy import Code
+from ir.sources import CorpusSource
 
 CASES = '{"query": "green tea", "gold": ["tea.md"]}\n{"query": "rest dough", "gold": ["sub/bread.md"]}\n'
 PLAN = """
@@ -92,7 +95,17 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("rm", {"corpus": "third"}),
         ("prune", {"dry_run": True}),
         ("install", {"dry_run": True}),
+        *((name, {"symbol": "steep", "target": "program"}) for name in RELATIONS),
+        ("callers", {"symbol": "stepe", "target": "program"}),
+        ("symbol", {"symbol": "stepe", "target": corpus}),
     ]
+
+
+RELATIONS = ("symbol", "callers", "callees", "implementations", "tests-of", "impact")
+PROGRAM = {
+    "tea.py": "def steep():\n    return pour()\n\n\ndef pour():\n    return steep()\n",
+    "tests/test_tea.py": "from tea import steep\n\n\ndef test_steep():\n    steep()\n",
+}
 
 
 #: Those that need a server, two runs, or somebody to end them.
@@ -109,6 +122,8 @@ def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp
     (tmp_path / "gold.qrels").write_text("q 0 tea.md 1", "utf-8")
     session.call("register", {"name": "second", "path": str(notes / "sub")})
     session.call("build", {"target": "second", "embedder": "light"})
+    program = CorpusSource.from_mapping(PROGRAM, name="program", strategy=Code(), embedder="light")
+    ir.build(program).store.close()
     calls = _calls(corpus, tmp_path)
     assert {name for name, _ in calls} | NOT_CALLED == set(names())
     for name, arguments in calls:

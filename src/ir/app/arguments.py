@@ -21,6 +21,7 @@ __all__ = [
     "REPLACE",
     "STRATEGY",
     "SURFACES",
+    "SYMBOL",
     "TARGET",
     "K",
 ]
@@ -68,6 +69,7 @@ CASES = Arg("a file of cases, or a folder in BEIR's layout", metavar="CASES", bl
 DRY_RUN = Arg("only say what would be done", short="-n")
 REPLACE = Arg("replace a file that exists", flag="--force", short="-f")
 HTML = Arg("also write a page with tables and plots", metavar="FILE")
+SYMBOL = Arg("a name, Class.method, path::name, path:line or symbolKey", blank=False, max_chars=2000, metavar="SYMBOL")
 LINES = Arg("lines of context before and after", min=0, max=100, clamp=True, metavar="N")
 MAX_TOKENS = Arg("about how many tokens of text to return at most", min=1, max=100_000, clamp=True, metavar="N")
 

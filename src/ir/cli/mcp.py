@@ -27,7 +27,7 @@ def mcp(
         int | None, typer.Option("--port", metavar="N", help=f"The port for --http ({DFLT_PORT}); 0 for any free one.")
     ] = None,
 ) -> int:
-    """Serve agents: search, discover, get, grep, similar, status and refresh as MCP tools.
+    """Serve agents: search, discover, get, grep, similar, symbol, status and refresh as MCP tools.
 
     A client starts this by itself, on stdio. One daemon in the background works for all clients; it starts with the
     first and leaves when idle. Agents reach corpora that you have built, by name, and nothing else.

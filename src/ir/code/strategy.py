@@ -12,6 +12,7 @@ from ir.code.exports import exports
 from ir.code.facts import Definition, Facts
 from ir.code.languages import Language, language_of
 from ir.code.linking import kept, links_of, symbol_key
+from ir.code.mentions import mentioned_by
 from ir.code.units import units_of
 from ir.code.values import Lookup
 from ir.links import Edge, Node, Symbols, Use
@@ -70,7 +71,7 @@ class Code(Chunked):
             if definition.owner >= 0:
                 owner = symbol_key(family, facts.path, facts.definitions[definition.owner].symbol)
                 edges.append(Edge(owner, "contains", key))
-        defines: dict[str, list[str]] = dict(exports(facts))
+        defines: dict[str, list[str]] = {**exports(facts), **mentioned_by(facts)}
         rules = language.rules()
         for tail in getattr(rules, "tails", lambda path: ())(facts.path):
             defines.setdefault(f"{family}-tail:{tail}", []).append(facts.path)

@@ -16,7 +16,7 @@ from ir.index.report import BuildReport, Problem
 from ir.links import Edge, Symbols, Use
 from ir.protocols import Store
 
-__all__ = ["Linking"]
+__all__ = ["Linking", "definers", "symbols_of"]
 
 #: So many nodes have their edges written at once.
 _HELD = 2000
@@ -149,6 +149,18 @@ class Linking:
             )
         self.draw(out)
         return asked
+
+
+def definers(store: Store, name: str) -> dict[str, list[str]]:
+    """The items that define a name, each with what it stands for there, in the order of their ids."""
+    found = (store.get_symbols(_name_key(storable(name))) or {}).get("defined", {})
+    return {item_id: list(found[item_id]) for item_id in sorted(found)}
+
+
+def symbols_of(store: Store, item_id: str) -> Symbols | None:
+    """What is kept of an item's names."""
+    kept = store.get_symbols(_item_key(item_id))
+    return None if kept is None else Symbols(kept["defines"], [Use(*use) for use in kept["uses"]], kept["payload"])
 
 
 def _by_unique_name(item_id: str, symbols: Symbols, lookup: Lookup) -> Iterable[Edge]:

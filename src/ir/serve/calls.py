@@ -9,13 +9,14 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from ir.app.context import Caller
+from ir.app.documents import tokens_of
 from ir.app.fields import clamped
 from ir.app.problems import describe
 from ir.app.session import Session
 from ir.config import corpora_dir, registry_path
 from ir.config.workspace import current_workspace
 from ir.errors import Cancelled, IrError, NotFound
-from ir.serve import answers
+from ir.serve import answers, related
 from ir.serve.answers import Answer
 from ir.serve.budget import Cursor, cost, shortened
 from ir.serve.freshness import Freshness, Key
@@ -204,6 +205,33 @@ class Calls:
             responses.append(response)
         answer = answers.grepped(responses, budget=budget, skip=skip, notes=asking.notes, fresh=asking.told_fresh())
         return asking.finished(answer, answer.more, arguments)
+
+    def _symbol(self, arguments: Any, asking: _Asking) -> Answer:
+        relation = "impact" if arguments.diff is not None else arguments.relation
+        if relation is not None:
+            return self._related(relation, arguments, asking)
+        names = asking.names(arguments.corpus)
+        asking.look(names)
+        budget = room = asking.budget(arguments)
+        for _ in range(4):  # what a frame costs beside the text is known only afterwards
+            response = asking.call("symbol", {"symbol": arguments.symbol, "target": names[0], "max_tokens": room})
+            answer = related.symbol(response, notes=asking.notes, fresh=asking.told_fresh(), budget=budget)
+            spent = max(cost(answer.structured), tokens_of(answer.text))
+            if spent <= budget or room <= 1:
+                break
+            room = max(1, min(room - 1, int(room * budget / spent * 0.93)))
+        return asking.finished(answer, False, arguments)
+
+    def _related(self, relation: str, arguments: Any, asking: _Asking) -> Answer:
+        names = asking.names(arguments.corpus)
+        skip = asking.skip(arguments)
+        asking.look(names)
+        operation = {"tests": "tests-of"}.get(relation, relation)
+        asked = TOOLS["symbol"].asked(arguments) | {"target": names[0], "skip": skip}
+        response = asking.call(operation, asked)
+        budget = asking.budget(arguments)
+        answer = related.relations(response, skip=skip, budget=budget, notes=asking.notes, fresh=asking.told_fresh())
+        return asking.finished(answer, answer.more and answer.shown < _MOST_RESULTS, arguments)
 
     def _status(self, arguments: Any, asking: _Asking) -> Answer:
         if arguments.job is not None:

@@ -24,6 +24,7 @@ K = Arg("results per page", min=1, max=100, clamp=True)
 TOKENS = Arg("longest answer in tokens", min=1, max=_MOST_TOKENS, clamp=True)
 CURSOR = Arg("`next` of the last answer; repeat the other arguments", max_chars=400, blank=False)
 DETAIL = Arg("excerpts or whole passages", choices=(CONCISE, FULL))
+SYMBOL = Arg("name, Class.method, path::name or path:line", blank=False, max_chars=2000)
 ITEM = Arg("id, path, path:12-40 or ir:// address", blank=False, max_chars=4000)
 
 Corpora = str | tuple[str, ...]
@@ -96,6 +97,26 @@ class Similar(Value):
 
 
 @dataclass(frozen=True)
+class Symbol(Value):
+    symbol: Annotated[str | None, Arg("name, Class.method, path::name or path:line", blank=False, max_chars=2000)] = (
+        None
+    )
+    relation: Annotated[str | None, Arg("one alone, complete", choices="ir.code.relations:RELATIONS")] = None
+    diff: Annotated[str | None, Arg("git revision: impact of changes since", blank=False, max_chars=400)] = None
+    corpus: Annotated[str, Arg("corpus name", blank=False)] = "."
+    depth: Annotated[int | None, Arg("steps", min=1, max=10, clamp=True)] = None
+    k: Annotated[int, Arg("per page", min=1, max=100, clamp=True)] = 20
+    max_tokens: Annotated[int | None, Arg("longest answer", min=1, max=_MOST_TOKENS, clamp=True)] = None
+    cursor: Annotated[str | None, Arg("`next`", max_chars=400, blank=False)] = None
+
+    def __post_init__(self) -> None:
+        if (self.symbol is None) == (self.diff is None):
+            raise InvalidInput("Give `symbol` or `diff`, and not both.")
+        if self.diff is not None and self.relation not in (None, "impact"):
+            raise InvalidInput("Only relation='impact' takes `diff`.")
+
+
+@dataclass(frozen=True)
 class Status(Value):
     corpus: Annotated[str | None, Arg("one corpus; default: all", blank=False)] = None
     job: Annotated[str | None, Arg("handle of a refresh that goes on", blank=False)] = None
@@ -111,7 +132,10 @@ class Refresh(Value):
 
 @dataclass(frozen=True)
 class Tool:
-    """``description`` is what the model reads. ``operation`` is given what ``asked`` makes of the arguments."""
+    """``description`` is what the model reads. The operation is given what ``asked`` makes of the arguments.
+
+    That is the one of the tool's name, or one of ``operations``.
+    """
 
     name: str
     description: str
@@ -119,6 +143,7 @@ class Tool:
     asked: Callable[[Any], dict[str, Any]]
     effect: str = "reads"
     repeatable: bool = True
+    operations: tuple[str, ...] = ()
 
 
 def _plain(*names: str, **renamed: str) -> Callable[[Any], dict[str, Any]]:
@@ -178,6 +203,14 @@ TOOLS: dict[str, Tool] = {
             "Find what is like an item, some lines of it, or a text.",
             Similar,
             _plain("item", "text", "k", "filter", target="corpus"),
+        ),
+        Tool(
+            "symbol",
+            "Code: a definition with callers and tests, or who calls, implements or tests it, what it calls, what "
+            "breaks if it changes. name-only is a guess.",
+            Symbol,
+            _plain("symbol", "diff", "depth", "k", target="corpus"),
+            operations=("symbol", "callers", "callees", "implementations", "tests-of", "impact"),
         ),
         Tool(
             "status",

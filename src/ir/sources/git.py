@@ -41,6 +41,9 @@ _QUIET = (
     *("-c", "core.quotePath=false", "-c", "log.showSignature=false"),
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: The beginning of the id of a commit, and a name with some steps back from it.
+_BEGINNING = re.compile(r"[0-9a-f]{4,64}")
+_REVISION = re.compile(r"(?P<base>[^~^]+)(?P<steps>(?:~\d{0,6}|\^\d{0,3})*)")
 #: What no branch can be called; see git-check-ref-format.
 _UNFIT = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|\.lock(?:/|$)|[/.]$|^@$")
 #: So many names are told to somebody who asked for one that is not there.
@@ -200,6 +203,39 @@ class Repository:
             return remote.pop()
         raise self._unknown(branch, known)
 
+    def commit_named(self, word: str) -> str:
+        """The commit that a word means: a branch, a tag, the beginning of a commit's id, or some steps before one.
+
+        The word is taken apart here: a name is looked up in what git lists, so that git gets ids and steps alone.
+        """
+        said = _REVISION.fullmatch(word)
+        base = said["base"] if said else ""
+        found = self._commit_by(base) if base else None
+        if found and said and said["steps"]:
+            found = self._text("rev-parse", "--quiet", "--verify", f"{found}{said['steps']}^{{commit}}", missing=True)
+        if found and _COMMIT.fullmatch(found.strip()):
+            return found.strip()
+        none = self.head().commit is None
+        raise InvalidInput(
+            f"git knows no commit {word[:80]!r} in {self.top}.",
+            remedy="The repository has no commit yet." if none else "Name a commit, branch or tag, such as HEAD~1.",
+        )
+
+    def _commit_by(self, name: str) -> str | None:
+        if name in ("HEAD", "@"):
+            return self.head().commit
+        known = self.branches()
+        if name in known:
+            return known[name]
+        told = self._text("for-each-ref", "--format=%(refname)%00%(objectname)%00%(*objectname)", "refs/tags")
+        for line in told.splitlines():
+            ref, own, leads_to = line.split("\0")
+            if ref.removeprefix("refs/tags/") == name:
+                return leads_to or own
+        if _BEGINNING.fullmatch(name):
+            return self._text("rev-parse", "--quiet", "--verify", f"{name}^{{commit}}", missing=True).strip() or None
+        return None
+
     def _unknown(self, branch: str, known: Mapping[str, str]) -> InvalidInput:
         from difflib import get_close_matches  # for those who err
 
@@ -256,6 +292,48 @@ class Repository:
         for path in self._run(self._unfiltered(), *asked).split(b"\0"):
             held.pop(path, None)
         return held
+
+    def changed_since(self, commit: str, place: Path) -> list[tuple[str | None, str | None]]:
+        """What differs between a commit and the files below ``place``: the old and the new path of each, from there.
+
+        What is new has no old path, what is gone no new one; files that git does not know yet are new.
+        """
+        inside = self._inside(place)
+        below = ("--", inside) if inside else ("--",)
+        asked = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-M", "--name-status", "-z")
+        relative = f"--relative={inside}/" if inside else "--relative"
+        words = iter(_paths(self._run(self._unfiltered(), *asked, relative, commit, *below)))
+        found: list[tuple[str | None, str | None]] = []
+        for status in words:
+            path = next(words)
+            if status[0] in "RC":
+                found.append((path if status[0] == "R" else None, next(words)))
+            else:
+                found.append((None if status[0] == "A" else path, None if status[0] == "D" else path))
+        lead = f"{inside}/" if inside else ""
+        others = _paths(self._run((), "ls-files", "--others", "--exclude-standard", "-z", *below))
+        return found + [(None, path.removeprefix(lead)) for path in others]
+
+    def contents(self, commit: str, place: Path, paths: Sequence[str], *, largest: int) -> dict[str, bytes]:
+        """What files below ``place`` held in a commit; not those that are longer than ``largest``."""
+        lead = f"{inside}/" if (inside := self._inside(place)) else ""
+        asked = [path for path in paths if "\n" not in path]
+        given = b"".join(commit.encode() + b":" + os.fsencode(f"{lead}{path}") + b"\n" for path in asked)
+        told = self._run((), "cat-file", "--batch", given=given)
+        found, at = {}, 0
+        for path in asked:
+            end = told.find(b"\n", at)
+            if end < 0:
+                break
+            words = told[at:end].rsplit(b" ", 2)
+            at = end + 1
+            if len(words) != 3 or not words[2].isdigit():  # "... missing"
+                continue
+            size = int(words[2])
+            if words[1] == b"blob" and size <= largest:
+                found[path] = told[at : at + size]
+            at += size + 1
+        return found
 
     def blobs(self) -> Blobs:
         return Blobs(self)
@@ -471,6 +549,10 @@ def _refused(top: Path, said: str) -> SourceError:
     return SourceError(
         f"git cannot read the repository in {top}: {why}.", remedy="See what git says there: git status; git fsck"
     )
+
+
+def _paths(told: bytes) -> list[str]:
+    return [os.fsdecode(one) for one in told.split(b"\0") if one]
 
 
 def _line(file: Path) -> str:
