@@ -111,6 +111,8 @@ class _Session:
             alpha *= share_read(snapshot, self.space.embedder, language)
             if alpha != options.alpha:
                 options = options.with_alpha(alpha)
+        if options.ranking is None and config.get("ranking") is not None:
+            options = options.with_ranking(config["ranking"])
         self.options = options
         self.analyzer: Analyzer = analyzer_for(language)
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
