@@ -34,6 +34,8 @@ _READING = frozenset(["readme", "documentation", "docs", "doc", "guide", "change
 _OLD = frozenset(["compat", "compatibility", "legacy", "deprecated", "vendor", "vendored", "generated"])
 #: A name of two words of which one is in the question is half of what is asked for, and so on; but not by halves.
 _COVERAGE = 0.5
+#: In a question of more words than this, each is in some name by chance, and names count less.
+_FEW = 6
 #: A part that begins like a word of the question, as `config` does, counts nearly as that word.
 _LIKE = 0.7
 _LEAST_LIKE = 4
@@ -111,12 +113,12 @@ class Asked:
             if stem in weights:
                 both.add(stem)
                 continue
-            like = _like(stem, self.words)
+            within, left = _within(part, self.words)
+            like = _like(stem, self.words) if len(within) < 2 else None
             if like is not None:
                 both.add(like)
                 rest += 1 - _LIKE
                 continue
-            within, left = _within(part, self.words)
             both.update(within)
             if not within:
                 rest += usual.get(stem, 1.0)
@@ -125,7 +127,8 @@ class Asked:
         if not both:
             return 0.0
         found = sum(weights[word] for word in both)
-        return float(found / (found + rest) * (found / sum(weights.values())) ** _COVERAGE)
+        few = min(1.0, _FEW / len(self.words))
+        return float(few * found / (found + rest) * (found / sum(weights.values())) ** _COVERAGE)
 
 
 @lru_cache(maxsize=256)
