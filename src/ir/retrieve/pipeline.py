@@ -40,6 +40,9 @@ def search(corpus: Any, query: str, **keywords: Unpack[SearchKeywords]) -> Hits:
     are longer than what the embedder reads of them. ``space`` chooses among the corpus's spaces of vectors. ``words``
     is what the lexical channel looks for and ``meaning`` what the dense one compares, each if other than the query.
 
+    ``ranking`` is ``"code"`` for source code, ``"plain"`` for none, or a function of the pool; if it is not given, the
+    strategy that the corpus was built with decides.
+
     Of each artifact there is one hit, its best surface; ``per_artifact=3`` allows three that are apart, ``False`` any.
 
     After the fusion ``graph_boost`` (``hit -> number``) and ``boosts`` (``pool -> numbers``, or several such functions)
