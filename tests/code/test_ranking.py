@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -9,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import ir
 from ir.base import Hits
@@ -186,7 +185,9 @@ def test_an_unknown_ranking_is_told_with_those_that_there_are(built: Callable[..
         built(FILES).search("x", ranking="prose")
 
 
-@given(query=st.text(min_size=1, max_size=60).filter(str.strip))
+@pytest.mark.parametrize(
+    "query", ["?", "...", "a" * 5000, "::", "x.", "\x00 \ud800", "das Gerüst 构建 🎉", "$ _ __", "A B C D E F G H I"]
+)
 def test_any_question_can_be_asked(query: str) -> None:
     for hit in small().search(query, mode="hybrid"):
         assert np.isfinite(hit.score)
@@ -197,6 +198,33 @@ def small() -> ir.Corpus:
     texts = {"a.py": "def a_b():\n    return 1\n", "tests/b.py": "class B:\n    pass\n"}
     source = ir.CorpusSource.from_mapping(texts, name="program", strategy=Code())
     return ir.build(source, store=CorpusStore.memory(), embedder="light")
+
+
+def test_the_command_and_the_setting_choose_the_ranking(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ir.cli.main import run
+
+    ir.build(ir.CorpusSource.from_mapping(FILES, name="program", strategy=Code()), embedder="light").store.close()
+
+    def first(*options: str) -> tuple[bool, str]:
+        capsys.readouterr()
+        assert run(["search", "program", "open_session", "--json", *options]) == 0
+        said = json.loads(capsys.readouterr().out)
+        return next(one["ran"] for one in said["meta"]["stages"] if one["name"] == "code"), said["found"][0][
+            "artifact_id"
+        ]
+
+    assert first() == first("--ranking", "code") == (True, "app/session.py")
+    assert first("--ranking", "plain")[0] is False
+    monkeypatch.setenv("IR_RANKING", "plain")
+    assert first()[0] is False
+    assert first("--ranking", "auto") == (True, "app/session.py")
+    capsys.readouterr()
+    assert (
+        run(["discover", "program", "open_session", "--ranking", "code", "-s", "top_k", "--max-k", "1", "--json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["results"][0]["artifact_id"] == "app/session.py"
 
 
 # -- paths and questions -----------------------------------------------------------------------------------------------
@@ -218,7 +246,7 @@ def test_paths_of_tests(path: str) -> None:
     "path",
     """
     src/contest.py src/testing.py lib/latest.js src/TypeSpec.cs pkg/attest/a.go src/manifest.ts org/x/Contestant.java
-    src/_pytest/main.py openapi/spec.go src/request.rs
+    src/_pytest/main.py openapi/spec.go src/request.rs unittest/case.py src/main/java/org/x/engine/FooTest.java
     """.split(),  # noqa: SIM905
 )
 def test_paths_that_only_look_like_tests(path: str) -> None:

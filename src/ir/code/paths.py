@@ -19,14 +19,16 @@ __all__ = [
 _TESTS = re.compile(
     # folders
     r"(^|/)(tests?|__tests__|__mocks__|specs?|testing|testdata|test[-_]?(utils?|helpers?|support)|androidTest|e2e)/"
-    r"|(^|/)([\w.-]*[._-])?(unit|integration)?[._-]?tests?/"
+    r"|(^|/)([\w.-]*[._-])?((unit|integration)[._-])?tests?/|(^|/)(unit|integration)tests/"
     r"|(^|/)[\w.]*\.(Unit|Integration)?Tests?/"
     # files
     r"|(^|/)(test_[^/]*|conftest|tests)\.py$|(^|/)tests?\.rs$"
     r"|(_test|_tests)\.[a-z]+$|(Tests?|TestCase)\.(java|kt|cs|scala|groovy|swift|[cm]?[jt]sx?|php)$"
-    r"|(^|/)Test[A-Z][^/]*\.(java|kt)$|IT\.(java|kt)$|Spec\.(scala|groovy|kt|swift|[cm]?[jt]sx?)$"
+    r"|IT\.(java|kt)$|Spec\.(scala|groovy|kt|swift|[cm]?[jt]sx?)$"
     r"|[._](test|spec)(-d)?\.[a-z]+$"
 )
+#: What is built for users, whatever it is called.
+_PRODUCT = re.compile(r"(^|/)src/main/")
 _EXAMPLES = re.compile(
     r"(^|/)_?(examples?|demos?|samples?|tutorials?|bench(es|marks?)?|docs?_src|fixtures?|playgrounds?|stories)/"
     r"|(^|/)bench_[^/]*\.py$|\.(stories|bench)\.[a-z]+$",
@@ -60,7 +62,7 @@ def is_test_path(path: str) -> bool:
     >>> is_test_path("tests/test_a.py"), is_test_path("src/contest.py"), is_test_path("pkg/a_test.go")
     (True, False, True)
     """
-    return _TESTS.search(path) is not None
+    return _TESTS.search(path) is not None and _PRODUCT.search(path) is None
 
 
 def is_example(path: str) -> bool:
