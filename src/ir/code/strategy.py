@@ -35,6 +35,8 @@ class Code(Chunked):
     """
 
     code_version = 1
+    #: How searches of a corpus that is built by it rank; see :mod:`ir.retrieve.rankings`.
+    ranking = "code"
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         text = text_of(raw, self.text_key)
