@@ -335,9 +335,15 @@ def heading_of(metadata: Mapping[str, Any]) -> str:
     return " > ".join(parts)
 
 
+def lead_of(metadata: Mapping[str, Any]) -> str:
+    """What a text is indexed with beside itself: the ``lead`` that its strategy gave it, else its headings."""
+    lead = metadata.get("lead")
+    return lead if isinstance(lead, str) and lead else heading_of(metadata)
+
+
 def embedding_text(text: str, metadata: Mapping[str, Any]) -> str:
-    """The text that an embedder sees for a surface: its headings, unless it opens with them, and itself."""
-    heading = storable(heading_of(metadata))
+    """The text that an embedder sees for a surface: what leads to it, unless it opens with that, and itself."""
+    heading = storable(lead_of(metadata))
     return f"{heading}\n{text}" if heading and not text.startswith(heading) else text
 
 

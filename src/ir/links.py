@@ -78,7 +78,8 @@ class Symbols:
 
     A strategy with rules of its own (imports, scopes) keeps what they need in ``payload``, in JSON's types, and has
     a method ``link(item_id, symbols, lookup) -> edges``; ``lookup(name)`` gives the nodes that define a name, in any
-    item. It is asked again whenever one of the names that it looked up changes its meaning.
+    item. It is asked again whenever one of the names that it looked up changes its meaning. If what it returns has
+    an attribute ``told``, in JSON's types, that is kept with the item's names for whoever reports on the corpus.
     """
 
     defines: Mapping[str, Sequence[str]] = field(default_factory=dict)

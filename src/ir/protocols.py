@@ -51,6 +51,7 @@ __all__ = [
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
+    "WithNotes",
     "WithPassedOver",
     "WithPath",
     "WithRoot",
@@ -123,6 +124,13 @@ class WithKind(Protocol):
 
     @property
     def kind(self) -> str | None: ...
+
+
+@runtime_checkable
+class WithNotes(Protocol):
+    """A strategy that has something to say of all that it took apart since it was last asked."""
+
+    def notes(self) -> Sequence[str]: ...
 
 
 @runtime_checkable

@@ -57,7 +57,7 @@ def test_what_is_nested_too_deeply_is_left_out_and_the_rest_is_read(project: Mak
 def test_a_file_that_is_too_long_is_cut_as_text_and_said(project: Make) -> None:
     program = project({"data.py": "x = 1\n" * 200_000, "a.py": "def f(): pass\n"})
     assert "too long" in str(program.report.remarks)
-    assert not any(key.startswith("data.py/") for key in program.nodes())
+    assert [key for key in program.nodes() if key.startswith("data.py/")] == ["data.py/"]  # the file, nothing in it
     assert "a.py/f()." in program.nodes()
 
 
@@ -92,9 +92,12 @@ def test_a_grammar_that_is_not_installed_is_said_and_the_file_is_cut_as_text(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
     program = project({"a.go": "package a\nfunc f() {}\n", "a.py": "def f(): pass\n"})
-    assert "tree-sitter-go is not installed" in str(program.report.remarks)
+    (note,) = program.report.notes
+    assert "tree-sitter-go is not installed" in note
+    assert "pip install 'ir-substrate[code]'" in note
     assert not program.report.failed
-    assert set(program.nodes()) == {"a.py/", "a.py/f()."}
+    assert not program.report.remarks
+    assert set(program.nodes()) == {"a.go/", "a.py/", "a.py/f()."}
     assert program.report.records >= 2
 
 

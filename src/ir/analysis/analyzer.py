@@ -12,7 +12,7 @@ import numpy as np
 from ir.analysis.languages import LANGUAGES, Stems, without_accents
 from ir.analysis.split import Kind, Pieces, ascii_pieces, is_unspaced, pieces, plain_words, run_pattern, without_hyphens
 from ir.analysis.words import Vocabulary, words_of
-from ir.base import embedding_text, heading_of
+from ir.base import embedding_text, lead_of
 from ir.options import choice
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def document_numbers(
     vocabulary = analyzer.vocabulary()
     texts = _as_embedded(surfaces)
     numbers = vocabulary.of_texts(texts)
-    headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := heading_of(metadata))}
+    headings = {at: heading for at, (_, metadata) in enumerate(surfaces) if (heading := lead_of(metadata))}
     for at, found in zip(headings, vocabulary.of_texts(list(headings.values())), strict=True):
         more = HEADING_WEIGHT - (texts[at] is not surfaces[at][0])  # an embedder sees the headings only once
         numbers[at] = np.concatenate([*[found] * more, numbers[at]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -91,8 +91,11 @@ def kept(facts: Facts, family: str) -> str:
 
 
 def links_of(payload: str, lookup: Lookup) -> Iterable[Edge]:
-    """The links out of the definitions of one file. Each says how it is known, and on which line it stands."""
-    return _Links(json.loads(payload), lookup).all()
+    """The links out of the definitions of one file. Each says how it is known, and on which line it stands.
+
+    ``told`` of what is returned has how many calls lead into the corpus, out of it, and nobody knows where.
+    """
+    return _Links(json.loads(payload), lookup)
 
 
 @lru_cache(maxsize=16)
@@ -122,8 +125,9 @@ class _Links:
         }
         self._values = Values(facts, self._dialect, lookup)
         self._found: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.told: dict[str, Any] = {"calls": [0, 0, 0]}
 
-    def all(self) -> Iterable[Edge]:
+    def __iter__(self) -> Iterator[Edge]:
         self._take_imports()
         self._take_bases()
         self._take_interfaces()
@@ -193,16 +197,23 @@ class _Links:
     def _take_calls(self) -> None:
         tests = is_test_path(self._path)
         known: dict[tuple[int, int | None], list[tuple[str, str, bool]]] = {}
+        leads: dict[tuple[int, int | None], int] = {}
         for scope, callee, name, line, _, count in self._payload["calls"]:
             found = known.get((callee, count))
             if found is None:
                 found = known[callee, count] = self._called(self._expressions[callee], name, count)
+                leads[callee, count] = 0 if found else self._leads_out(self._expressions[callee], count)
+            self.told["calls"][leads[callee, count]] += 1
             if found:
                 source = self._key(self._symbols[scope])
                 for target, how, is_tested in found:
                     self._add(source, "calls", target, how, line)
                     if tests and is_tested:
                         self._add(source, "tests", target, how, line)
+
+    def _leads_out(self, callee: Any, count: int | None) -> int:
+        """1 if a call that runs nothing here is known to run something else, 2 if nobody knows what it runs."""
+        return 1 if any(reference[0] in ("x", "xi") for reference in self._values.targets(callee, count)) else 2
 
     def _called(self, callee: Any, name: str, count: int | None) -> list[tuple[str, str, bool]]:
         """What a call runs: the node, how that is known, and whether a test that calls it tests it."""

@@ -1,21 +1,21 @@
-"""The units of a file for cutting, from what was read of it."""
+"""The units of a file for cutting, from what was read of it, and the definition that each span belongs to."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ir.code.facts import Definition, Facts
 from ir.strategy.code import Unit
 
-__all__ = ["units_of"]
+__all__ = ["Units"]
+
+_WORD = re.compile(r"\w")
 
 
-def units_of(facts: Facts, text: str) -> list[Unit]:
+class Units:
     """Definitions and the code between them, with the comments right above; places are in characters."""
-    return _Units(facts, text).inside(0)
 
-
-class _Units:
     def __init__(self, facts: Facts, text: str) -> None:
         self._facts = facts
         self._text = text
@@ -23,8 +23,30 @@ class _Units:
         self._inner: dict[int, list[int]] = {}
         for index, definition in enumerate(facts.definitions[1:], start=1):
             self._inner.setdefault(definition.owner, []).append(index)
+        self._places: dict[int, tuple[int, int]] = {}
+        self.units = self._inside(0)
 
-    def inside(self, owner: int, start: int = 0, end: int | None = None) -> list[Unit]:
+    def definition_of(self, start: int, end: int) -> int:
+        """The innermost definition that a span is part of, by its index; 0 for the file itself."""
+        found, at = 0, 0
+        while True:
+            inner = next((one for one in self._inner.get(at, ()) if self._holds(one, start, end)), None)
+            if inner is None:
+                return found
+            found = at = inner
+
+    def starting_in(self, start: int, end: int) -> list[int]:
+        """The definitions that begin in a span, by their indexes."""
+        return sorted(one for one, (low, _) in self._places.items() if start <= low < end)
+
+    def _holds(self, index: int, start: int, end: int) -> bool:
+        place = self._places.get(index)
+        if place is None or not place[0] <= start < place[1]:
+            return False
+        # A brace that closes what is around it goes with the last definition in it.
+        return end <= place[1] or not _WORD.search(self._text, place[1], end)
+
+    def _inside(self, owner: int, start: int = 0, end: int | None = None) -> list[Unit]:
         """A unit for each definition right inside another, and one for what stands between two."""
         until = len(self._text) if end is None else end
         found: list[Unit] = []
@@ -36,21 +58,22 @@ class _Units:
             if high <= low or low < at or high > until:
                 continue
             found += self._between(at, low, self._qualified(owner))
+            self._places[index] = (low, high)
             found.append(self._unit(index, definition, low, high))
             at = high
         found += self._between(at, until, self._qualified(owner))
         return found
 
     def _unit(self, index: int, definition: Definition, low: int, high: int) -> Unit:
-        parts: Sequence[Unit] = self.inside(index, low, high) if self._inner.get(index) else ()
+        parts: Sequence[Unit] = self._inside(index, low, high) if self._inner.get(index) else ()
         if len(parts) < 2:
             parts = self._statements(low, high, self._qualified(index))
         kind = {"type": "class"}.get(definition.kind, definition.kind)
         return Unit(low, high, kind, definition.name, self._qualified(definition.owner), tuple(parts))
 
     def _between(self, start: int, end: int, owner: str) -> list[Unit]:
-        if not self._text[start:end].strip():
-            return []
+        if not _WORD.search(self._text, start, end):
+            return []  # no word: a closing brace goes with what it closes
         return [Unit(start, end, "code", "", owner, tuple(self._statements(start, end, owner)))]
 
     def _statements(self, start: int, end: int, owner: str) -> list[Unit]:

@@ -25,7 +25,7 @@ from ir.index.spaces import fill, free_name
 from ir.index.writer import Held, Writer
 from ir.links import Edge, edges_of_links
 from ir.options import count
-from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithPassedOver, WithScope
+from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithNotes, WithPassedOver, WithScope
 from ir.select.gate import AUTOMATIC
 
 __all__ = ["EmptyCorpus", "build", "prunes"]
@@ -377,6 +377,8 @@ class _Job:
             self.source.name, self.store, self.recipe.embedder, target.embedder_id, report, source=self.source
         )
         report.records = len(self.store)
+        if isinstance(self.recipe.strategy, WithNotes):
+            report.notes += self.recipe.strategy.notes()
         if not report.records:
             report.notes.append(report.why_empty(self.source.name, self.source.scope))
             scope = self.source.scope

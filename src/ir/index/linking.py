@@ -118,17 +118,18 @@ class Linking:
         for item_id in sorted(self._fresh.keys() | again):
             kept = self._fresh.get(item_id) if item_id in self._fresh else self._store.get_symbols(_item_key(item_id))
             asked_before = set((before.get(item_id) or kept or {}).get("asked", ()))
-            asked = self._linked(item_id, kept, names) if kept is not None else set()
+            asked, told = self._linked(item_id, kept, names) if kept is not None else (set(), None)
             names.ask(item_id, asked_before, asked)
-            stored = None if kept is None else {**kept, "asked": sorted(asked)}
+            stored = None if kept is None else {**kept, "asked": sorted(asked), "told": told}
             self._store.set_symbols(_item_key(item_id), stored)
         names.flush()
         self._report.relinked = len(again)
         self.written = True
 
-    def _linked(self, item_id: str, kept: Mapping[str, Any], names: _Names) -> set[str]:
-        """Draw the edges of an item; the names that were looked up for it."""
+    def _linked(self, item_id: str, kept: Mapping[str, Any], names: _Names) -> tuple[set[str], Any]:
+        """Draw the edges of an item; the names that were looked up for it, and what the strategy tells of them."""
         asked: set[str] = set()
+        told = None
 
         def lookup(name: str) -> Sequence[str]:
             asked.add(storable(name))
@@ -139,8 +140,10 @@ class Linking:
         out: dict[str, list[Edge]] = {source: list(given) for source, given in edges.items()}
         out.update({use.source: list(edges.get(use.source, ())) for use in symbols.uses})
         try:
-            for edge in self._link(item_id, symbols, lookup):
+            links = self._link(item_id, symbols, lookup)
+            for edge in links:
                 out.setdefault(edge.source, []).append(edge)
+            told = json_clean(getattr(links, "told", None))
         except IrError:
             raise
         except Exception as error:
@@ -148,7 +151,7 @@ class Linking:
                 Problem(item_id, f"its links could not be drawn: {type(error).__name__}: {error}")
             )
         self.draw(out)
-        return asked
+        return asked, told
 
 
 def definers(store: Store, name: str) -> dict[str, list[str]]:

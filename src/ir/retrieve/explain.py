@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ir.analysis import Analyzer, highlights
-from ir.base import Row, heading_of
+from ir.base import Row, lead_of
 from ir.options import SearchOptions
 from ir.retrieve.candidates import Pick
 from ir.retrieve.channels import Question
@@ -16,7 +16,7 @@ __all__ = ["explanation"]
 def explanation(question: Question, pick: Pick, row: Row, analyzer: Analyzer, options: SearchOptions) -> dict[str, Any]:
     """Terms that matched and where, what each channel added to the fused score, and what changed it afterwards."""
     terms = set(question.terms)
-    present = terms & {*analyzer.terms(row.text), *analyzer.terms(heading_of(row.metadata))}
+    present = terms & {*analyzer.terms(row.text), *analyzer.terms(lead_of(row.metadata))}
     fused = options.mode == "hybrid"
     return {
         "query": question.text,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ir.analysis import Analyzer, document_terms
-from ir.base import Record, Row, heading_of, json_clean
+from ir.base import Record, Row, json_clean, lead_of
 from ir.filters import matches
 from ir.links import Direction, Neighbour, Node
 from ir.protocols import Ranking, TermStats, Where
@@ -51,7 +51,7 @@ class Lexicon:
         return Postings(entry[2] for entry in terms.values())
 
     def _terms(self, record: Record) -> _Terms:
-        heading = heading_of(record.metadata)
+        heading = lead_of(record.metadata)
         known = self._known.get(record.id)
         if known is not None and known[0] == record.text and known[1] == heading:
             return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ir.base import CELL_STARTS, PAGE_STARTS, SECTION_STARTS, IndexPlan, Surface, heading_of
@@ -20,6 +20,8 @@ from ir.strategy.text import format_named, layout_of, text_of
 __all__ = ["Chunked", "Chunks", "estimate_tokens"]
 
 CountTokens = Callable[[str], int]
+#: What a span of a text is embedded with, where its headings do not say it.
+Lead = Callable[[int, int], str]
 Fits = Callable[[int, int], bool]
 
 
@@ -40,6 +42,8 @@ class Chunks:
     count_tokens: CountTokens | None = None
     #: Whether chunks also say which sections begin in them, and keep the definitions of code whole.
     detailed: bool = False
+    #: Whether each definition of code is a chunk of its own, however small.
+    apart: bool = False
 
     def __post_init__(self) -> None:
         # They are part of a strategy's id, which must not depend on who counts the tokens.
@@ -55,11 +59,18 @@ class Chunks:
         return self.cut(artifact_id, raw, text, title)[0]
 
     def cut(
-        self, artifact_id: str, raw: Any, text: str, title: object = None, *, cutter: CodeCutter | None = None
+        self,
+        artifact_id: str,
+        raw: Any,
+        text: str,
+        title: object = None,
+        *,
+        cutter: CodeCutter | None = None,
+        lead: Lead | None = None,
     ) -> tuple[list[Surface], str | None]:
         """The chunks of ``text``, and what is to be said about how it was cut.
 
-        ``cutter`` knows the units of this text, where somebody has read it already.
+        ``cutter`` knows the units of this text, where somebody has read it already; ``lead`` what goes before a span.
         """
         layout = layout_of(artifact_id, raw)
         sections, spans, remark = _Sections(), None, None
@@ -69,8 +80,9 @@ class Chunks:
             try:
                 units = cutter(text)
                 sections = _Sections(code=code_outline(units))
-                fits = None if self.max_tokens is None else self._budget(text, sections, title)
-                whole = Packer(text, self.size, fits, lambda low, high: self._stretch(text, low, high, fits))
+                fits = None if self.max_tokens is None else self._budget(text, sections, title, lead)
+                together = 0 if self.apart else self.size // 2
+                whole = Packer(text, self.size, fits, lambda low, high: self._stretch(text, low, high, fits), together)
                 spans = list(whole.spans(units)) if units else None
             except Unparsable as error:
                 remark = f"cut as text, for it cannot be parsed: {error}"
@@ -97,13 +109,14 @@ class Chunks:
         for start, end in self._cutter(False, Outline(), inside).spans(text[low:high]):
             yield start + low, end + low
 
-    def _budget(self, text: str, sections: _Sections, title: object) -> Fits:
-        """Whether a span and the headings it is embedded with stay within the budget."""
+    def _budget(self, text: str, sections: _Sections, title: object, lead: Lead | None = None) -> Fits:
+        """Whether a span and what it is embedded with stay within the budget."""
         measure = self.count_tokens or estimate_tokens
         limit = self.max_tokens or 1
 
         def fits(start: int, end: int) -> bool:
-            heading = heading_of({"title": title, "section": sections.at(start)})
+            headings = {"title": title, "section": sections.at(start)}
+            heading = heading_of(headings) if lead is None else lead(start, end)
             # Headings may take half of the budget at most, else nothing would be left for the text.
             reserved = min(measure(heading), limit // 2) if heading else 0
             # Counting a long text takes long, and none has eight characters to a token.
@@ -195,6 +208,7 @@ class Chunked:
     """
 
     version = CUTTING_VERSION
+    _apart = False
 
     def __init__(
         self,
@@ -206,7 +220,7 @@ class Chunked:
         max_tokens: int | None = None,
         count_tokens: CountTokens | None = None,
     ) -> None:
-        self._chunks = Chunks(chunk_size, overlap, kind, max_tokens, count_tokens, detailed=True)
+        self._chunks = Chunks(chunk_size, overlap, kind, max_tokens, count_tokens, detailed=True, apart=self._apart)
         self.chunk_size = self._chunks.size
         self.overlap = self._chunks.overlap
         self.text_key = text_key
@@ -218,11 +232,16 @@ class Chunked:
         return self._decomposed(artifact_id, raw, metadata)
 
     def _decomposed(
-        self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None, cutter: CodeCutter | None = None
+        self,
+        artifact_id: str,
+        raw: Any,
+        metadata: Mapping[str, Any] | None,
+        cutter: CodeCutter | None = None,
+        lead: Lead | None = None,
     ) -> IndexPlan:
         text = text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
-        surfaces, remark = self._chunks.cut(artifact_id, raw, text, fields.get("title"), cutter=cutter)
+        surfaces, remark = self._chunks.cut(artifact_id, raw, text, fields.get("title"), cutter=cutter, lead=lead)
         if not surfaces and title_of(fields):
             only = {"chunk_index": 0, "n_chunks": 1}
             surfaces = [Surface(artifact_id, self.kind, title_of(fields), "chunk", only)]
@@ -234,5 +253,5 @@ class Chunked:
         twin = copy.copy(self)
         twin.max_tokens = budget
         twin.count_tokens = count_tokens or self.count_tokens
-        twin._chunks = Chunks(self.chunk_size, self.overlap, self.kind, budget, twin.count_tokens, detailed=True)
+        twin._chunks = replace(self._chunks, max_tokens=budget, count_tokens=twin.count_tokens)
         return twin

@@ -122,7 +122,7 @@ class Packer:
     """Puts units together to spans.
 
     A definition is whole up to twice ``size`` if it ``fits`` the embedder. Neighbours share a span while it is no
-    longer than half of ``size``; statements of one definition, which were cut from each other only for its length, up
+    longer than ``together``; statements of one definition, which were cut from each other only for its length, up
     to all of it. What has no parts and is too long is cut by ``otherwise``, as any text.
     """
 
@@ -130,6 +130,7 @@ class Packer:
     size: int
     fits: Callable[[int, int], bool] | None
     otherwise: Callable[[int, int], Iterator[tuple[int, int]]]
+    together: int
 
     def spans(self, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
         """The spans in order, without blank edges; together they hold every non-blank character."""
@@ -140,7 +141,7 @@ class Packer:
         held: tuple[int, int] | None = None
         plain = True
         for unit, low, high in zip(units, borders, borders[1:], strict=False):
-            together = self.size if loose or (plain and not unit.name) else self.size // 2
+            together = self.size if loose or (plain and not unit.name) else self.together
             if held is not None and self._holds(held[0], high, together):
                 held, plain = (held[0], high), plain and not unit.name
                 continue

@@ -7,7 +7,7 @@ from typing import Any
 
 from ir.base import storable
 
-__all__ = ["TEXT_KEYS", "format_named", "layout_of", "text_key_of", "text_of"]
+__all__ = ["TEXT_KEYS", "format_named", "is_source", "layout_of", "text_key_of", "text_of"]
 
 #: Where the text of a mapping is looked for, in this order.
 TEXT_KEYS = ("text", "content", "body", "description")
@@ -18,6 +18,8 @@ _CODE = """
     ml php pl proto ps1 py pyi r rb rs scala scss sh sql svelte swift tf toml ts tsv tsx vue xml yaml yml zsh
 """
 _CODE_SUFFIXES = frozenset(_CODE.split())
+_DATA_SUFFIXES = "cfg css csv gradle ini json jsonl proto scss sql tf toml tsv xml yaml yml"
+_DATA = frozenset(_DATA_SUFFIXES.split())
 _PROSE = frozenset({"txt", "text", "rst", "log", "pdf", "tex", "adoc", "org"})
 
 
@@ -61,6 +63,15 @@ def layout_of(artifact_id: str, raw: Any) -> str:
     if kind in _PROSE:
         return "prose"
     return "code" if _declared(raw) or kind in _CODE_SUFFIXES else "markdown"
+
+
+def is_source(format: str) -> bool:
+    """Whether files of a format are programs that people write.
+
+    >>> is_source("py"), is_source("c"), is_source("json"), is_source("md")
+    (True, True, False, False)
+    """
+    return format in _CODE_SUFFIXES and format not in _DATA
 
 
 def format_named(artifact_id: str, raw: Any) -> str:

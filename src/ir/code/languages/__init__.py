@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ir.code.languages.scopes import lines_with_errors
@@ -30,6 +31,15 @@ class Language:
     reader: str
     dialect: str
     suffixes: tuple[str, ...]
+
+    @property
+    def package(self) -> str:
+        """The package that has its grammar."""
+        return self.grammar.partition(":")[0].replace("_", "-")
+
+    def installed(self) -> bool:
+        """Whether its grammar seems to be installed; nothing is loaded for that."""
+        return all(find_spec(name) is not None for name in ("tree_sitter", self.grammar.partition(":")[0]))
 
     def missing(self) -> str | None:
         """The package that is not installed, if one is not."""
