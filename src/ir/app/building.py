@@ -13,7 +13,7 @@ from ir.app.context import Context
 from ir.app.embedders import FastFirst, embedder_for, fast_first
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
-from ir.app.targets import Target, resolve
+from ir.app.targets import Target, cut_as_text, resolve
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class BuildResponse(Value):
 
 @operation("build", summary="Index a corpus or a folder, or bring it up to date", effect="writes", runs_long=True)
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
-    target = resolve(request.target)
+    target = _read_as_code(resolve(request.target), ctx)
     source = target.source(ctx.settings)
     if request.store is not None and request.dry_run:
         raise InvalidInput(
@@ -152,6 +152,15 @@ def build(request: BuildRequest, ctx: Context) -> BuildResponse:
             first=first,
         )
         return made if first is None else upgraded(made, ctx, asked=request.upgrade)
+
+
+def _read_as_code(target: Target, ctx: Context) -> Target:
+    """A folder of code that was cut as text, because nothing better was there, is read as code from now on."""
+    folder = cut_as_text(target)
+    if folder is None:
+        return target
+    ctx.note(f"{target.name!r} is mostly code, so its files are read as definitions and links from now on")
+    return replace(target, path=folder, as_code=True)
 
 
 def upgraded(made: BuildResponse, ctx: Context, *, asked: bool | None = None) -> BuildResponse:

@@ -108,6 +108,7 @@ _HOMES = {
     "implementations": "relations",
     "import": "transfer",
     "info": "corpora",
+    "ingest": "ingesting",
     "install": "installing",
     "keyword": "keywords",
     "keyword-search": "keywords",

@@ -201,5 +201,5 @@ def root_of(name: str) -> Path | None:
 
     entry = entered().get(name, {})
     params = entry.get("params", {})
-    root = params.get("root") if entry.get("kind") == "files" else params.get("projects_root")
+    root = params.get("root") if entry.get("kind") in ("files", "code") else params.get("projects_root")
     return Path(root) if isinstance(root, str) else None

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from ir.app.building import BuildResponse, build_target
 from ir.app.context import Context
 from ir.app.embedders import embedder_for, fast_first, hint_at_another
+from ir.app.hints import first_time
 from ir.app.operation import Operation, Response
 from ir.app.places import view
 from ir.app.policy import AS_SET, Policy
-from ir.app.targets import Target
+from ir.app.targets import Target, cut_as_text
 from ir.app.upgrading import allowed, see_to
 from ir.errors import InvalidInput
 from ir.secrets.files import REASON as SECRET
@@ -78,6 +79,7 @@ def prepare(
         stale, notes = _refresh(target, ctx, within, apart=policy.wait or allowed(ctx, policy.upgrade))
     else:
         stale, notes = None, []
+    _hint_at_code(target, ctx)
     if embedder is None:
         see_to(target, ctx, asked=policy.upgrade, wait=policy.wait, mode=mode)
     return stale, notes
@@ -92,7 +94,17 @@ def _first_build(target: Target, ctx: Context, embedder: str | None) -> tuple[bo
     ctx.note(f"indexing {target.path} as {target.name!r}")
     first = fast_first(target, embedder, ctx, answer=True)
     model = embedder_for(target, embedder, ctx) if first is None else None
-    return False, _left_out(build_target(target, target.source(ctx.settings), model, ctx, first=first))
+    built = build_target(target, target.source(ctx.settings), model, ctx, first=first)
+    return False, [*_left_out(built), *(built.notes if built.records else ())]
+
+
+def _hint_at_code(target: Target, ctx: Context) -> None:
+    """Say once of a folder of code that was cut as text what it could be."""
+    from ir.registry import entered
+
+    plain = entered().get(target.name, {}).get("kind") == "files"
+    if plain and first_time("code", target.name) and cut_as_text(target) is not None:
+        ctx.note(f"{target.name!r} was cut as text; ir build {target.name} reads its code as definitions and links")
 
 
 def _left_out(built: BuildResponse) -> list[str]:

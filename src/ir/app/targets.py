@@ -20,6 +20,7 @@ __all__ = [
     "PATH_PARAMETERS",
     "Target",
     "built_corpora",
+    "cut_as_text",
     "folder_gone",
     "is_built",
     "is_listed",
@@ -33,6 +34,7 @@ __all__ = [
 
 #: Under which name each kind of corpus takes the path it is made from.
 PATH_PARAMETERS = {
+    "code": "root",
     "files": "root",
     "jsonl": "path",
     "mcp": "tools",
@@ -47,12 +49,15 @@ PATH_PARAMETERS = {
 class Target:
     """A corpus by its name; ``path`` is the folder or file that the user gave instead of one.
 
-    ``instead_of`` is the preset that the user may have meant, where a folder here is called as it is.
+    ``instead_of`` is the preset that the user may have meant, where a folder here is called as it is. With ``as_code``
+    the folder is read as code from now on, whatever it was read as, and with ``params`` by these.
     """
 
     name: str
     path: Path | None = None
     instead_of: str | None = None
+    as_code: bool = False
+    params: Mapping[str, Any] | None = None
 
     @property
     def built(self) -> bool:
@@ -71,9 +76,10 @@ class Target:
             from ir.registry import source_for
 
             return source_for(self.name)
-        from ir.sources import CorpusSource
+        from ir.registry import source_from_entry
 
-        return CorpusSource.from_files(name=self.name, **self._params(settings))
+        kind, params = self.recipe(settings)
+        return source_from_entry(self.name, {"kind": kind, "params": params})
 
     def remember(self, embedder: str, settings: Mapping[str, Any]) -> None:
         """Register the folder under its name, so that it can be listed, rebuilt and refreshed.
@@ -85,11 +91,11 @@ class Target:
         if self.path is None:
             prefer_embedder(self.name, embedder)
             return
-        params = self._params(settings)
+        kind, params = self.recipe(settings)
         entry = entered().get(self.name, {})
-        if (entry.get("embedder"), entry.get("params")) != (embedder, params):
+        if (entry.get("kind"), entry.get("embedder"), entry.get("params")) != (kind, embedder, params):
             kept = {name: entry.get(name) for name in ("store", "maintenance")}
-            register(self.name, "files", embedder=embedder, **kept, **params)
+            register(self.name, kind, embedder=embedder, **kept, **params)
 
     @contextmanager
     def keeping_at(self, address: str | None, settings: Mapping[str, Any]) -> Iterator[None]:
@@ -98,7 +104,8 @@ class Target:
 
         before = entered().get(self.name)
         if self.path is not None and before is None:
-            register(self.name, "files", store=address, **self._params(settings))
+            kind, params = self.recipe(settings)
+            register(self.name, kind, store=address, **params)
         else:
             keep_at(self.name, address)
         try:
@@ -107,14 +114,61 @@ class Target:
             restore(self.name, before)
             raise
 
-    def _params(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        return {"root": str(self.path), "all_text": True, "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
+    def recipe(self, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The kind of corpus that a folder becomes, and its parameters.
+
+        What was built once stays what it is; a new one is code if most of its files are.
+        """
+        from ir.registry import entered
+
+        if self.params is not None:
+            return "code", dict(self.params)
+        entry = entered().get(self.name, {})
+        params = {"root": str(self.path), "max_bytes": int(settings["max_file_mb"] * 1_000_000)}
+        if entry.get("kind") == "code":
+            return "code", {**entry["params"], **params}
+        if self.as_code or (not entry and self._is_code()):
+            from ir.code.folder import settled
+
+            return "code", settled(params)
+        return "files", {**params, "all_text": True}
+
+    def _is_code(self) -> bool:
+        """Whether it was built as code; if it was not built, whether most of it is."""
+        if not self.built:
+            return _mostly_code(self.path)
+        from ir.index import open_store
+
+        with open_store(self.name) as store:
+            return store.get_config().get("source_kind") == "code"
+
+
+def _mostly_code(path: Path | None) -> bool:
+    from ir.code.folder import mostly_code
+
+    return path is not None and mostly_code(path)
+
+
+def cut_as_text(target: Target) -> Path | None:
+    """The folder of code of a corpus that a command made before code was read as definitions; ``None`` for others.
+
+    What the user gave a name of its own, or a kind, stays as it was asked for.
+    """
+    from ir.registry import entered, name_for_path
+
+    entry = entered().get(target.name, {})
+    root = entry.get("params", {}).get("root")
+    if not takes_all(entry) or entry.get("kind") != "files" or entry.get("strategy") or not isinstance(root, str):
+        return None
+    path = Path(root)
+    return path if name_for_path(path) == target.name and _there(path) and _mostly_code(path) else None
 
 
 def takes_all(entry: Mapping[str, Any]) -> bool:
     """Whether a corpus is made of all text files of a folder."""
     params = entry.get("params", {})
-    return entry.get("kind") == "files" and bool(params.get("all_text")) and not params.get("hidden")
+    whole = entry.get("kind") == "code" and not params.get("pattern")
+    return (whole or (entry.get("kind") == "files" and bool(params.get("all_text")))) and not params.get("hidden")
 
 
 def folder_gone(entry: Mapping[str, Any]) -> bool:

@@ -42,6 +42,7 @@ COMMANDS = {
     "status": "status",
     "refresh": "status",
     "build": "building",
+    "ingest": "ingest",
     "watch": "building",
     "upgrade": "building",
     "ls": "corpora",

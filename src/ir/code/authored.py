@@ -67,7 +67,10 @@ class _Record(NamedTuple):
 def authored_plan(item_id: str, text: str, fields: Mapping[str, Any], *, branch: str) -> IndexPlan:
     """What a file of records brings: a node and a chunk for each; the remark says which rows are wrong, and why."""
     records, problems = _records(item_id, text)
-    surfaces, nodes = [], []
+    told = problems[:_TOLD] + ([f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else [])
+    file = symbol_key(FAMILY, item_id, "")
+    nodes = [Node(file, "file", {"name": item_id.rsplit("/", 1)[-1], "path": item_id, "problems": told})]
+    surfaces = []
     mentions: list[tuple[str, str, str, int]] = []
     for record in records:
         about = {
@@ -80,14 +83,14 @@ def authored_plan(item_id: str, text: str, fields: Mapping[str, Any], *, branch:
         surfaces.append(Surface(record.key, "chunk", record.text, "chunk", about))
         nodes.append(Node(record.key, record.type, _properties(record, item_id)))
         mentions += [(record.key, kind, said, record.line) for kind, said in record.links]
-    defines: dict[str, list[str]] = {f"records:{item_id}": [record.key for record in records]}
+    defines: dict[str, list[str]] = {}
     for record in records:
         for name in dict.fromkeys((record.name, record.key.rpartition("/")[2])):
             defines.setdefault(f"record:{name}", []).append(record.key)
     uses = [Use(key, "links", key) for key in dict.fromkeys(mention[0] for mention in mentions)]
     symbols = Symbols(defines, uses, {"records": item_id, "mentions": mentions})
-    told = problems[:_TOLD] + ([f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else [])
-    return IndexPlan(dict(fields), surfaces, nodes, [], symbols, "; ".join(told) or None)
+    contains = [Edge(file, "contains", record.key) for record in records]
+    return IndexPlan(dict(fields), surfaces, nodes, contains, symbols, "; ".join(told) or None)
 
 
 class AuthoredLinks:

@@ -122,7 +122,7 @@ class _Job:
         self.artifacts = 0
         self.anew = False
         self._body_of = source.scope.body_of if isinstance(source.scope, WithBodies) else None
-        self.linking = Linking(store, recipe.strategy, self.report)
+        self.linking = Linking(store, recipe.strategy, self.report, listener)
         #: An extractor that says which one it is need not be asked again of what did not change.
         self.extractor_id: str | None = getattr(edge_extractor, "extractor_id", None)
 

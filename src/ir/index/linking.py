@@ -12,6 +12,7 @@ from typing import Any
 
 from ir.base import IndexPlan, json_clean, ledger_key, storable
 from ir.errors import IrError
+from ir.index.progress import Listener, Ticker
 from ir.index.report import BuildReport, Problem
 from ir.links import Edge, Symbols, Use
 from ir.protocols import Store
@@ -27,8 +28,9 @@ Link = Callable[[str, Symbols, Lookup], Iterable[Edge]]
 class Linking:
     """The nodes and edges of one build. Items are told of as they come; the links are drawn at the end."""
 
-    def __init__(self, store: Store, strategy: Any, report: BuildReport) -> None:
+    def __init__(self, store: Store, strategy: Any, report: BuildReport, listener: Listener | None = None) -> None:
         self._store = store
+        self._listener = listener
         self._link: Link = getattr(strategy, "link", None) or _by_unique_name
         self._report = report
         self._edges: dict[str, Sequence[Edge]] = {}
@@ -115,7 +117,9 @@ class Linking:
         for item_id, now in self._fresh.items():
             moved |= names.redefine(item_id, _defined(before[item_id]), _defined(now))
         again = names.askers(moved) - self._fresh.keys()
+        ticker = Ticker(self._listener, "link", len(self._fresh.keys() | again), unit="items")
         for item_id in sorted(self._fresh.keys() | again):
+            ticker.tick()
             kept = self._fresh.get(item_id) if item_id in self._fresh else self._store.get_symbols(_item_key(item_id))
             asked_before = set((before.get(item_id) or kept or {}).get("asked", ()))
             asked, told = self._linked(item_id, kept, names) if kept is not None else (set(), None)
@@ -123,6 +127,7 @@ class Linking:
             stored = None if kept is None else {**kept, "asked": sorted(asked), "told": told}
             self._store.set_symbols(_item_key(item_id), stored)
         names.flush()
+        ticker.end()
         self._report.relinked = len(again)
         self.written = True
 

@@ -54,8 +54,8 @@ _FORMAT = 1
 
 
 class _Kind(NamedTuple):
-    """How a kind of corpus is made: the constructor of ``CorpusSource``, the parameter it cannot do without, and one
-    that is a function and cannot be kept."""
+    """How a kind of corpus is made: a constructor of ``CorpusSource`` or ``module:function``, the parameter that it
+    cannot do without, and one that is a function and cannot be kept."""
 
     factory: str
     required: str | None = None
@@ -64,6 +64,7 @@ class _Kind(NamedTuple):
 
 KINDS: Mapping[str, _Kind] = {
     "files": _Kind("from_files", "root", function="exclude"),
+    "code": _Kind("ir.code.folder:code_files", "root"),
     "skills": _Kind("from_skills"),
     "packages": _Kind("from_packages"),
     "reports": _Kind("from_md_reports"),
@@ -76,7 +77,7 @@ KINDS: Mapping[str, _Kind] = {
 #: Parameters of the constructors that a registry entry says elsewhere, or that no file can hold.
 _NOT_PARAMS = frozenset({"name", "embedder", "strategy", "indexing_strategy", "change_signal", "metadata_of"})
 #: Parameters that name a file or folder.
-_PATHS = frozenset({"root", "path", "manifest", "projects_root", "roots", "tools", "repos"})
+_PATHS = frozenset({"root", "path", "manifest", "projects_root", "roots", "tools", "repos", "records"})
 
 
 def register(
@@ -233,15 +234,13 @@ def prefer_embedder(name: str, embedder: str) -> None:
 
 def source_from_entry(name: str, entry: Mapping[str, Any]) -> CorpusSource:
     """The source that an entry describes."""
-    from ir.sources import CorpusSource
     from ir.strategy import strategy_from_spec
 
     checked = check_entry(name, entry)
     given = dict(checked["params"])
     if checked["strategy"] is not None:
         given["strategy"] = strategy_from_spec(checked["strategy"])
-    make = getattr(CorpusSource, KINDS[checked["kind"]].factory)
-    source: CorpusSource = make(name=name, embedder=checked["embedder"], **given)
+    source: CorpusSource = _factory(checked["kind"])(name=name, embedder=checked["embedder"], **given)
     return source
 
 
@@ -353,11 +352,24 @@ def _check_json(label: str, value: Any) -> None:
 def _parameters(kind: str) -> list[str]:
     import inspect
 
+    named = [
+        item.name for item in inspect.signature(_factory(kind)).parameters.values() if item.kind is not item.VAR_KEYWORD
+    ]
+    return [name for name in named if name not in (*_NOT_PARAMS, KINDS[kind].function)]
+
+
+def _factory(kind: str) -> Callable[..., Any]:
+    """What makes the source of a kind."""
+    module, colon, name = KINDS[kind].factory.rpartition(":")
+    if colon:
+        from importlib import import_module
+
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
     from ir.sources import CorpusSource
 
-    make = getattr(CorpusSource, KINDS[kind].factory)
-    named = [item.name for item in inspect.signature(make).parameters.values() if item.kind is not item.VAR_KEYWORD]
-    return [name for name in named if name not in (*_NOT_PARAMS, KINDS[kind].function)]
+    made: Callable[..., Any] = getattr(CorpusSource, name)
+    return made
 
 
 class _Kept(NamedTuple):

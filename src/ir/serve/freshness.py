@@ -233,8 +233,8 @@ class Freshness:
 def _root_of(entry: Mapping[str, Any]) -> Path | None:
     """The folder that a registered corpus is made from, if it is one of files."""
     params = entry.get("params") or {}
-    root = params.get("root")
-    return Path(root).expanduser().resolve() if entry.get("kind") == "files" and isinstance(root, str) else None
+    root = params.get("root") if entry.get("kind") in ("files", "code") else None
+    return Path(root).expanduser().resolve() if isinstance(root, str) else None
 
 
 def _allowed(entry: Mapping[str, Any] | None) -> bool:

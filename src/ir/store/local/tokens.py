@@ -32,7 +32,7 @@ SCALAR, MEMBER, EXISTS = "\x00v", "\x00m", "\x01"
 _WHOLE = "\x00w"
 _KIND = "\x02"
 #: Where a piece stands in its text differs for each record: nobody filters on it, and every value would be a term.
-_POSITIONS = frozenset({"start", "end", "line_start", "line_end"})
+_POSITIONS = frozenset({"start", "end", "line_start", "line_end", "lead"})
 #: A longer value is not kept as a term; paths that have one are decided by reading the records.
 _LONGEST = 1000
 _DEEPEST = 8
