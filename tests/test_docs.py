@@ -52,7 +52,7 @@ VARYING = [
 ]
 
 #: What a slow machine says meanwhile.
-PROGRESS = re.compile(r"^ir: (?:(?:scan|embed|write|search|prune)\b.*|embedding .* takes about .*)\n", re.MULTILINE)
+PROGRESS = re.compile(r"^ir: (?:(?:scan|embed|link|write|search|prune)\b.*|embedding .* takes about .*)\n", re.MULTILINE)
 
 
 @pytest.fixture

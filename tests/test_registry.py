@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,8 @@ def test_what_cannot_be_registered(name: str, kind: str, given: dict[str, Any], 
 
 def test_every_kind_has_a_constructor() -> None:
     for kind in KINDS.values():
-        assert callable(getattr(CorpusSource, kind.factory))
+        module, _, name = kind.factory.rpartition(":")
+        assert callable(getattr(import_module(module) if module else CorpusSource, name))
 
 
 def test_an_unknown_name_says_what_to_do(docs: Path) -> None:

@@ -92,6 +92,7 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("import", {"file": str(folder / "out.zip"), "name": "third"}),
         ("copy", {"source": corpus, "target": "fourth"}),
         ("register", {"name": "named", "path": str(folder)}),
+        ("ingest", {"kind": "code", "target": "named", "embedder": "light"}),
         ("rm", {"corpus": "third"}),
         ("prune", {"dry_run": True}),
         ("install", {"dry_run": True}),

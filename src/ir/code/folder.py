@@ -50,12 +50,14 @@ def mostly_code(root: str | Path) -> bool:
 
 
 def is_code(names: Iterable[str]) -> bool:
-    """Whether files are mostly source code: at least a third of those that people write, a fifth in a project.
+    """Whether files are mostly source code: more of them than there are texts, in a project at least a fifth.
 
     Data and settings do not count. At least one file has to be in a language that can be read as definitions.
 
-    >>> is_code(["a.py", "b.py", "README.md", "data.json"]), is_code(["a.md", "b.md", "c.md", "build.py"])
+    >>> is_code(["a.py", "b.py", "README.md", "data.json"]), is_code(["a.md", "b.py", "c.txt"])
     (True, False)
+    >>> is_code(["pyproject.toml", "a.py", "docs/a.md", "docs/b.md"])
+    True
     """
     code = read = prose = 0
     project = False
@@ -68,7 +70,7 @@ def is_code(names: Iterable[str]) -> bool:
             prose += 1
         if "/" not in name:
             project = project or name in _PROJECT or name.endswith(_PROJECT_SUFFIXES)
-    return read > 0 and code * (5 if project else 3) >= code + prose
+    return read > 0 and (code > prose or (project and 5 * code >= code + prose))
 
 
 def _nobody(id: str, reason: str, below: str | None = None) -> None:
