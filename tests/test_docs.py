@@ -52,7 +52,8 @@ VARYING = [
 ]
 
 #: What a slow machine says meanwhile.
-PROGRESS = re.compile(r"^ir: (?:(?:scan|embed|link|write|search|prune)\b.*|embedding .* takes about .*)\n", re.MULTILINE)
+_STAGES = "scan|embed|link|write|search|prune"
+PROGRESS = re.compile(rf"^ir: (?:(?:{_STAGES})\b.*|embedding .* takes about .*)\n", re.MULTILINE)
 
 
 @pytest.fixture

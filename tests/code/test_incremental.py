@@ -33,6 +33,8 @@ PROGRAM = {
     "n/Two.cs": "namespace N;\npublic partial class One : IRun { public void Second() {} public void Run() { First(); } }\n",
     "j/A.java": "package j;\npublic class A extends B { void go() { run(); } }\n",
     "j/B.java": "package j;\npublic class B { void run() {} }\n",
+    "guide.md": "# Guide\n\n`A.go` and `helper()`; `K` is in `web/a.js`.\n\n## More\n\n`s.New`, [notes](docs/notes.md)\n",
+    "docs/notes.md": "# Notes\n\nSee [the guide](../guide.md), `../main.py` and `P.polish()`.\n",
     "main.go": 'package main\n\nimport "example.com/m/s"\n\nfunc main() { s.New().Close() }\n',
 }
 NAMES = ("run", "go", "stop", "build", "A", "B", "K", "Close", "done", "New", "polish", "helper")

@@ -218,8 +218,8 @@ def _rows(item_id: str, text: str) -> tuple[list[_Row], list[str]]:
         if not isinstance(value, Mapping):
             problems.append(f"line {line}: a record is a mapping with a name, not {type(value).__name__}")
             continue
-        end = node.end_mark.line + (1 if node.end_mark.column else 0)
-        rows.append(_Row(line, max(line, end), {str(key): given for key, given in value.items()}))
+        end = line + text[node.start_mark.index : node.end_mark.index].rstrip("- \t\r\n").count("\n")
+        rows.append(_Row(line, end, {str(key): given for key, given in value.items()}))
     return rows, problems
 
 
