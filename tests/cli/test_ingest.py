@@ -66,14 +66,17 @@ def test_ingest_says_what_it_found(ir: Ir, shop: Path) -> None:
     assert "33.3% of 3 in the project, 33.3% external or builtin, 33.3% unresolved" in text
 
 
-def test_what_was_not_parsed_is_told_also_when_nothing_changed(ir: Ir, shop: Path) -> None:
+def test_what_was_not_parsed_is_told_also_when_nothing_changed(
+    ir: Ir, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ir.code.strategy.LARGEST", 1000)
     (shop / "broken.py").write_text("def good():\n    pass\n\ndef bad(:\n    x = = 2\n")
-    (shop / "long.py").write_text("x = 1\n" * 200_000)
+    (shop / "long.py").write_text("x = 1\n" * 200)
     (shop / "main.c").write_text("int main() { return 0; }\n")
     for _ in range(2):
         told = ir("ingest", "code", "shop", "--json").json
         assert {one["reason"]: one["paths"] for one in told["cut"]} == {
-            "longer than 1,000,000 characters, too long to be parsed": ["long.py"],
+            "longer than 1,000 characters, too long to be parsed": ["long.py"],
             "there is no grammar for .c": ["main.c"],
         }
         assert told["partial"] == [{"id": "broken.py", "line": 4}]

@@ -38,6 +38,9 @@ RECORD_FORMATS = ("yaml", "yml", "json")
 _TYPE = "concept"
 _OWN = frozenset({"name", "id", "type", "description", "links"})
 _LONGEST = 2000
+#: What is longer, or nested deeper, nobody wrote by hand.
+_LARGEST = 1_000_000
+_DEEPEST = 100
 #: So many problems of one file are told.
 _TOLD = 20
 
@@ -188,10 +191,15 @@ def _rows(item_id: str, text: str) -> tuple[list[_Row], list[str]]:
     """The rows of a file with their lines; YAML reads JSON too, and knows where everything stands."""
     import yaml
 
+    if len(text) > _LARGEST:
+        return [], [f"it is longer than {_LARGEST:,} characters; write several files"]
+    if _depth(text) > _DEEPEST:
+        return [], ["it is nested too deeply"]
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
             return [], ["it has aliases (*name), which are not read here: write the values out"]
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=loader)
     except RecursionError:
         return [], ["it is nested too deeply"]
     except yaml.YAMLError as error:
@@ -221,6 +229,16 @@ def _rows(item_id: str, text: str) -> tuple[list[_Row], list[str]]:
         end = line + text[node.start_mark.index : node.end_mark.index].rstrip("- \t\r\n").count("\n")
         rows.append(_Row(line, end, {str(key): given for key, given in value.items()}))
     return rows, problems
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested at most: a deep one takes a reader of YAML very long."""
+    signs = "".join(sign for sign in text if sign in "[]{}")
+    depth = deepest = 0
+    for sign in signs:
+        depth = depth + 1 if sign in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _kind(item_id: str) -> str:

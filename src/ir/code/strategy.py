@@ -18,6 +18,7 @@ from ir.code.mentions import mentioned_by
 from ir.code.values import Lookup
 from ir.links import Edge, Node, Symbols, Use
 from ir.strategy import Chunked, text_of
+from ir.strategy.code import Unit
 from ir.strategy.fields import artifact_fields
 from ir.strategy.text import format_named, is_source
 
@@ -102,7 +103,8 @@ class Code(Chunked):
         self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None, format: str, why: str | None = None
     ) -> IndexPlan:
         """A file that is not parsed. If it is source code, its node says why."""
-        plan = super().decompose(artifact_id, raw, metadata)
+        long = len(text_of(raw, self.text_key)) > LARGEST
+        plan = self._decomposed(artifact_id, raw, metadata, _unread if long else None)
         kind = "module" if is_source(format) else "file"
         if kind == "module" and why is None:
             why = f"there is no grammar for .{format}"
@@ -168,6 +170,11 @@ class Code(Chunked):
         if isinstance(payload, Mapping) and "mentions" in payload:
             return documented(payload, lookup) if "doc" in payload else AuthoredLinks(payload, lookup)
         return links_of(payload, lookup)
+
+
+def _unread(text: str) -> Sequence[Unit]:
+    """No units: no parser is to see a text that is this long."""
+    return ()
 
 
 def go_module(artifact_id: str, text: str) -> dict[str, list[str]]:
