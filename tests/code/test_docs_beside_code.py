@@ -16,7 +16,7 @@ Make = Callable[..., Any]
 PROGRAM = {
     "shop/__init__.py": "from .orders import Order\n",
     "shop/orders.py": "class Order:\n    def total(self):\n        pass\n    def pay(self):\n        pass\n\ndef checkout():\n    pass\n",
-    "shop/other.py": "class Other:\n    def pay(self):\n        pass\n\ndef make_basket():\n    pass\n",
+    "shop/other.py": "class Other:\n    def pay(self):\n        pass\n\ndef make_basket():\n    class Inner:\n        pass\n",
 }
 
 
@@ -39,7 +39,7 @@ def test_sections_are_nodes_below_the_headings_that_they_stand_under(project: Ma
 
 def test_a_section_documents_what_it_names_and_says_how_that_is_known(project: Make) -> None:
     text = (
-        "# Guide\n\nSee `Order`, `Order.total()` and shop.orders.checkout.\n\n## Files\n\n"
+        "# Guide\n\nSee `Order`, `Order.total()`, `shop.make_basket` and shop.orders.checkout.\n\n## Files\n\n"
         "The code is in [here](../shop/orders.py#L3) and in `shop/other.py`.\n"
     )
     program = project({**PROGRAM, "docs/guide.md": text})
@@ -47,6 +47,7 @@ def test_a_section_documents_what_it_names_and_says_how_that_is_known(project: M
         "docs/guide.md/#guide -> ?shop/orders.py/Order#",
         "docs/guide.md/#guide -> shop/orders.py/Order#total().",
         "docs/guide.md/#guide -> shop/orders.py/checkout().",
+        "docs/guide.md/#guide -> ~shop/other.py/make_basket().",
         "docs/guide.md/#files -> shop/orders.py/",
         "docs/guide.md/#files -> shop/other.py/",
     }
@@ -57,7 +58,8 @@ def test_a_section_documents_what_it_names_and_says_how_that_is_known(project: M
 def test_a_name_that_could_mean_several_things_or_nothing_is_not_linked(project: Make) -> None:
     text = (
         "# Guide\n\n`pay` and `pay()` are two, `total` is a word, `orders.total` has another owner, `nothing` is not "
-        "there, nor is `shop/gone.py`; `x = checkout(1)` is a statement, and checkout is a word.\n\n"
+        "there, nor is `shop/gone.py`; `x = checkout(1)` is a statement, and checkout is a word; `Inner` is local.\n\n"
+        "    shop.orders.checkout\n\n"
         "```python\nmake_basket()\n```\n"
     )
     program = project({**PROGRAM, "guide.md": text})
@@ -112,6 +114,7 @@ def test_chunks_of_documents_say_which_section_they_are_of() -> None:
         ("java A.java/A#run(+1).", ["A", "A", "run"]),
         ("javascript next.js/src/a.b.ts/f().g().", ["next.js", "src", "a.b", "f", "g"]),
         ("go m.go/", ["m"]),
+        ("python shop/__init__.py/f().", ["shop", "f"]),
     ],
 )
 def test_the_whole_name_of_a_definition(key: str, parts: list[str]) -> None:

@@ -32,6 +32,7 @@ _CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _DOTTED = re.compile(r"(?<![\w./`-])[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+(?:\(\))?(?![\w/])")
 _PATH = re.compile(r"(?<![\w/`.:-])(?:\.{0,2}/)?(?:[\w.-]+/)*[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}\b(?![\w/])")
+_INDENTED = re.compile(r"^(?: {4}|\t| {2,3}(?=\S)).*$", re.MULTILINE)
 _NAME = re.compile(r"[@&*]?([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$~][\w$]*)*)(\([^()]*\))?")
 _ROLE = re.compile(r"^(.*?)\s*<([^<>]+)>$", re.DOTALL)
 _UNDERLINE = re.compile(r"""^(?P<title>[^\s].*)\n(?P<rule>([=\-`:'"~^_*+#<>.])\3{2,})[ \t]*$""", re.MULTILINE)
@@ -121,6 +122,7 @@ class Doc:
             if "://" not in link[1] and not link[1].startswith(("#", "mailto:")) and len(link[1]) <= _LONGEST:
                 yield f"]{unquote(link[1])}", section.start + link.start(1)
         plain = _LINK.sub(lambda link: " " * len(link[0]), plain)
+        plain = _INDENTED.sub(lambda line: " " * len(line[0]), plain)  # an example, where a word is no mention
         for pattern in (_DOTTED, _PATH):
             for word in pattern.finditer(plain):
                 if len(word[0]) <= _LONGEST:
@@ -257,7 +259,7 @@ def resolved(name: str, lookup: Lookup, *, called: bool = False, told: bool = Tr
             if those:
                 return (those[0], how) if len(those) == 1 else None
         return None
-    if len(found) != 1 or not told:
+    if len(found) != 1 or not told or _is_local(found[0]):
         return None
     if not called and _PLAIN.fullmatch(name) and not _is_outermost(found[0]):
         return None
@@ -265,17 +267,20 @@ def resolved(name: str, lookup: Lookup, *, called: bool = False, told: bool = Tr
 
 
 def _fits(key: str, parts: Sequence[str]) -> int:
-    """2 if a dotted name is the end of a definition's whole name, 1 if its parts come in it in their order, else 0.
+    """2 if a dotted name is the end of a definition's whole name, 1 if it leaves out the modules next to it, else 0.
 
-    Its last owner has to be named in either case: ``app.run`` says nothing of ``App.run``.
+    A package may offer what its modules define: ``shop.Order`` is ``shop.orders.Order``. But an owner has to be named:
+    ``app.run`` says nothing of ``App.run``.
     """
     whole = whole_name(key)
     if whole[-len(parts) :] == list(parts):
         return 2
-    if "#" in key and whole[-2:] != list(parts[-2:]):
+    names = len(_DESCRIPTORS.findall(key.rpartition("/")[2]))
+    own, above = whole[-names:], whole[:-names]
+    package = list(parts[:-names])
+    if not names or not package or list(parts[-names:]) != own:
         return 0
-    rest = iter(whole)
-    return 1 if all(part in rest for part in parts) and whole[-1] == parts[-1] else 0
+    return 1 if any(above[:-left][-len(package) :] == package for left in (1, 2)) else 0
 
 
 def whole_name(key: str) -> list[str]:
@@ -285,7 +290,13 @@ def whole_name(key: str) -> list[str]:
     ['src', 'app', 'App', 'run']
     """
     file, _, symbol = key.partition(" ")[2].rpartition("/")
-    return [*file.rsplit(".", 1)[0].split("/"), *(name for name, _ in _DESCRIPTORS.findall(symbol))]
+    module = file.rsplit(".", 1)[0].removesuffix("/__init__")
+    return [*module.split("/"), *(name for name, _ in _DESCRIPTORS.findall(symbol))]
+
+
+def _is_local(key: str) -> bool:
+    """Whether a definition is inside a function, where nobody can name it."""
+    return ")." in key.rpartition("/")[2][:-2]
 
 
 def _is_outermost(key: str) -> bool:
