@@ -86,10 +86,6 @@ def register(request: RegisterRequest, ctx: Context) -> RegisterResponse:
     _check_required(request, params)
     if request.kind == "files" and "pattern" not in params:
         params.setdefault("all_text", True)  # what `ir search PATH` takes
-    if request.kind == "code":
-        from ir.code.folder import settled
-
-        params = settled(params)
     replaced = request.name in entered()
     entry = enter(request.name, request.kind, embedder=request.embedder or "default", store=request.store, **params)
     return RegisterResponse(request.name, entry, replaced)

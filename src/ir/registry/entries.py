@@ -55,16 +55,18 @@ _FORMAT = 1
 
 class _Kind(NamedTuple):
     """How a kind of corpus is made: a constructor of ``CorpusSource`` or ``module:function``, the parameter that it
-    cannot do without, and one that is a function and cannot be kept."""
+    cannot do without, one that is a function and cannot be kept, and ``module:function`` that writes out what would
+    depend on the moment."""
 
     factory: str
     required: str | None = None
     function: str | None = None
+    settle: str | None = None
 
 
 KINDS: Mapping[str, _Kind] = {
     "files": _Kind("from_files", "root", function="exclude"),
-    "code": _Kind("ir.code.folder:code_files", "root"),
+    "code": _Kind("ir.code.folder:code_files", "root", settle="ir.code.folder:settled"),
     "skills": _Kind("from_skills"),
     "packages": _Kind("from_packages"),
     "reports": _Kind("from_md_reports"),
@@ -101,6 +103,9 @@ def register(
     asked = {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given, "store": store}
     asked["maintenance"] = maintenance
     entry = check_entry(check_name(name), asked)
+    settle = KINDS[kind].settle
+    if settle is not None:
+        entry["params"] = _named(settle)(entry["params"])
     _change(lambda kept: kept.enter(name, entry))
     return entry
 
@@ -360,16 +365,21 @@ def _parameters(kind: str) -> list[str]:
 
 def _factory(kind: str) -> Callable[..., Any]:
     """What makes the source of a kind."""
-    module, colon, name = KINDS[kind].factory.rpartition(":")
-    if colon:
-        from importlib import import_module
-
-        found: Callable[..., Any] = getattr(import_module(module), name)
-        return found
+    place = KINDS[kind].factory
+    if ":" in place:
+        return _named(place)
     from ir.sources import CorpusSource
 
-    made: Callable[..., Any] = getattr(CorpusSource, name)
+    made: Callable[..., Any] = getattr(CorpusSource, place)
     return made
+
+
+def _named(place: str) -> Callable[..., Any]:
+    from importlib import import_module
+
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
 
 
 class _Kept(NamedTuple):
