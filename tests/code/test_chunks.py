@@ -119,3 +119,16 @@ def test_a_file_that_is_not_parsed_has_a_node_and_the_same_fields(monkeypatch: p
     about = plan.surfaces[0].metadata
     assert (about["symbolKey"], about["chunkLevel"], about["objectType"]) == ("text a.c/", "file", "module")
     assert Code().decompose("a.json", "{}").nodes[0].type == "file"
+
+
+def test_a_strategy_around_it_keeps_nodes_and_links() -> None:
+    around = ir.with_synopsis(Code(), synthesize=lambda artifact: "About it.", synthesizer_id="one")
+    with CorpusStore.memory() as store:
+        ir.build(
+            CorpusSource.from_mapping(
+                {"a.py": "def f():\n    g()\n\ndef g():\n    pass\n"}, name="p", strategy=around, embedder="light"
+            ),
+            store=store,
+        )
+        links = {(edge.type, edge.target) for edge in store.get_edges(["python a.py/f()."])["python a.py/f()."]}
+        assert ("calls", "python a.py/g().") in links

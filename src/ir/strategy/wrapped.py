@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ir.base import Artifact, IndexPlan, Surface
@@ -35,7 +36,12 @@ class Wrapped(ABC):
         plan = self.inner.decompose(artifact_id, raw, metadata)
         artifact = Artifact(artifact_id, raw, dict(plan.filter_fields))
         added = [surface for surface in self.added(artifact, plan) if surface.text.strip()]
-        return IndexPlan(plan.filter_fields, [*added, *plan.surfaces], remark=plan.remark)
+        return replace(plan, surfaces=[*added, *plan.surfaces])
+
+    @property
+    def link(self) -> Any:
+        """How the inner strategy draws links, if it has a rule of its own; else there is no such attribute."""
+        return getattr(self.inner, "link")  # noqa: B009 - not every strategy has it
 
     def with_budget(self, max_tokens: int, count_tokens: Callable[[str], int] | None = None) -> Wrapped:
         """The same wrapper around an inner strategy that keeps to the budget, if that one can."""
