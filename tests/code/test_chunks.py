@@ -88,6 +88,15 @@ def test_a_closing_brace_is_no_chunk_of_its_own(path: str, text: str) -> None:
     )
 
 
+def test_places_are_right_in_texts_of_any_script() -> None:
+    text = "# größe: 大きさ 🙂\ndef größe():\n    '''大'''\n    return '🙂'\n\n\ndef 二():\n    pass\n"
+    found = {one.metadata["symbolKey"].rpartition("/")[2]: one.text for one in chunks(text)}
+    assert found == {
+        "größe().": text.partition("\n\n\n")[0],
+        "二().": "def 二():\n    pass",
+    }
+
+
 def test_another_branch_embeds_nothing_again() -> None:
     with CorpusStore.memory() as store:
         files = {"a.py": TEXT, "b.md": "# B\n\nText.\n"}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from ir.code.facts import Definition, Facts
 from ir.strategy.code import Unit
@@ -19,25 +21,32 @@ class Units:
     def __init__(self, facts: Facts, text: str) -> None:
         self._facts = facts
         self._text = text
-        self._source = None if text.isascii() else text.encode("utf-8", "replace")
+        self._lines = None if text.isascii() else _Lines(text)
         self._inner: dict[int, list[int]] = {}
         for index, definition in enumerate(facts.definitions[1:], start=1):
             self._inner.setdefault(definition.owner, []).append(index)
         self._places: dict[int, tuple[int, int]] = {}
         self.units = self._inside(0)
+        self._placed = {
+            owner: sorted((self._places[one][0], one) for one in inner if one in self._places)
+            for owner, inner in self._inner.items()
+        }
+        self._ordered = sorted((low, index) for index, (low, _) in self._places.items())
 
     def definition_of(self, start: int, end: int) -> int:
         """The innermost definition that a span is part of, by its index; 0 for the file itself."""
-        found, at = 0, 0
+        found = 0
         while True:
-            inner = next((one for one in self._inner.get(at, ()) if self._holds(one, start, end)), None)
-            if inner is None:
+            placed = self._placed.get(found, [])
+            before = bisect_right(placed, (start, len(self._facts.definitions))) - 1
+            if before < 0 or not self._holds(placed[before][1], start, end):
                 return found
-            found = at = inner
+            found = placed[before][1]
 
     def starting_in(self, start: int, end: int) -> list[int]:
         """The definitions that begin in a span, by their indexes."""
-        return sorted(one for one, (low, _) in self._places.items() if start <= low < end)
+        first, last = bisect_left(self._ordered, (start, 0)), bisect_left(self._ordered, (end, 0))
+        return [index for _, index in self._ordered[first:last]]
 
     def _holds(self, index: int, start: int, end: int) -> bool:
         place = self._places.get(index)
@@ -104,9 +113,7 @@ class Units:
         return ".".join(reversed(names))
 
     def _place(self, byte: int) -> int:
-        if self._source is None:
-            return min(byte, len(self._text))
-        return len(self._source[:byte].decode("utf-8", "replace"))
+        return min(byte, len(self._text)) if self._lines is None else self._lines.place(byte)
 
     def _with_comment(self, low: int) -> int:
         """Where the line begins, or the comment lines right above it."""
@@ -118,3 +125,17 @@ class Units:
                 break
             at = above
         return at
+
+
+class _Lines:
+    """Places in characters for places in bytes, of a text in which they differ."""
+
+    def __init__(self, text: str) -> None:
+        self._encoded = [line.encode("utf-8", "replace") for line in text.split("\n")]
+        self._bytes = list(accumulate((len(line) + 1 for line in self._encoded), initial=0))
+        self._characters = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+
+    def place(self, byte: int) -> int:
+        line = min(bisect_right(self._bytes, byte) - 1, len(self._encoded) - 1)
+        inside = self._encoded[line][: byte - self._bytes[line]]
+        return self._characters[line] + len(inside.decode("utf-8", "replace"))
