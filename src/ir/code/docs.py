@@ -67,8 +67,9 @@ class Doc:
         self._text = text
         self._format = format
         self._first_line = first_line
-        self._outline = outline_of(text) if format in _MARKDOWN else Outline()
-        headings = _headings(self._outline) if format in _MARKDOWN else _underlined(text)
+        outline = outline_of(text) if format in _MARKDOWN else Outline()
+        self._spoken = _without(text, outline.fences)
+        headings = _headings(outline) if format in _MARKDOWN else _underlined(text)
         self._sections = list(_sections(path, text, headings))
         self._starts = [section.start for section in self._sections]
         self._breaks = [place.start() for place in re.finditer("\n", text)]
@@ -106,11 +107,7 @@ class Doc:
         return Symbols({f"doc:{self._path}": [self.key]}, uses, {"doc": self._path, "mentions": mentions})
 
     def _mentions(self, section: _Section) -> Iterator[tuple[str, int]]:
-        text = self._text[section.start : section.end]
-        for low, high in self._outline.fences:
-            if low < section.end and high > section.start:
-                low, high = max(0, low - section.start), high - section.start
-                text = text[:low] + " " * (min(high, len(text)) - low) + text[high:]
+        text = self._spoken[section.start : section.end]
         for span in _CODE_SPAN.finditer(text):
             said = span[2].strip().strip("`")
             role = _ROLE.match(said) if self._format == "rst" else None
@@ -149,6 +146,15 @@ class Doc:
 # -- sections --------------------------------------------------------------------------------------------------------
 
 
+def _without(text: str, fences: Sequence[tuple[int, int]]) -> str:
+    """A text with blanks in place of its examples."""
+    parts, at = [], 0
+    for low, high in fences:
+        parts += [text[at:low], " " * (high - low)]
+        at = high
+    return "".join([*parts, text[at:]])
+
+
 def _headings(outline: Outline) -> list[tuple[int, int, str]]:
     return [(heading.start, heading.level, heading.title) for heading in outline.headings]
 
@@ -176,7 +182,8 @@ def _sections(path: str, text: str, headings: Sequence[tuple[int, int, str]]) ->
         owner = above[-1][1] if above else 0
         above.append((level, number))
         end = headings[number][0] if number < len(headings) else len(text)
-        last = next((other for other, depth, _ in headings[number:] if depth <= level), len(text))
+        after = (headings[other] for other in range(number, len(headings)))
+        last = next((other for other, depth, _ in after if depth <= level), len(text))
         yield _Section(symbol_key("doc", path, f"#{_anchor(title, seen)}"), title, start, end, last, owner)
 
 
