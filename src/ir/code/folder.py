@@ -17,6 +17,7 @@ from ir.protocols import IndexingStrategy
 from ir.sources import CorpusSource
 from ir.sources.files import MAX_BYTES, FileScope
 from ir.sources.formats import format_of
+from ir.sources.git import Repository
 from ir.sources.skipped import Skipped
 from ir.sources.walk import Found, displayable, walk
 from ir.strategy.text import is_source
@@ -79,18 +80,12 @@ def _nobody(id: str, reason: str, below: str | None = None) -> None:
 
 def branch_of(root: str | Path) -> str:
     """The branch that the repository of a folder is on, the commit if it is on none; ``main`` without a repository."""
-    folder = Path(root).expanduser().absolute()
-    for above in (folder, *folder.parents):
-        git = above / ".git"
-        try:
-            if git.is_file():  # of a submodule, or of another work tree
-                named = git.read_text("utf-8", "replace").strip()
-                git = above / named.removeprefix("gitdir:").strip()
-            head = (git / "HEAD").read_text("utf-8", "replace").strip()
-        except OSError:
-            continue
-        return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:12] or MAIN
-    return MAIN
+    repository = Repository.of(Path(root).expanduser().absolute())
+    try:
+        head = None if repository is None else repository.head()
+    except SourceError:  # git cannot be asked
+        return MAIN
+    return MAIN if head is None else head.branch or (head.commit or MAIN)[:12]
 
 
 # -- its files -------------------------------------------------------------------------------------------------------
