@@ -332,6 +332,9 @@ class Snapshot(Protocol):
     def rows(self, refs: Refs) -> list[Row]:
         """The records themselves, in the order of ``refs``."""
 
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        """The ref of each of the records that are in this version."""
+
     def term_stats(self, terms: Sequence[str]) -> TermStats: ...
 
     def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:

@@ -45,6 +45,24 @@ WRONG: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("get", {"items": ["tea.md"], "max_tokens": 0}, ["get", "CORPUS", "tea.md", "--max-tokens", "0"], "at least 1"),
     ("similar", {}, ["similar", "CORPUS"], "text"),
     ("expand", {"item": "tea.md", "how": "all"}, ["expand", "CORPUS", "tea.md", "--how", "all"], "'window'"),
+    (
+        "ontology-query",
+        {"semantic_query": "tea", "chunk_level": "page"},
+        ["ontology-query", "CORPUS", "tea", "--chunk-level", "page"],
+        "'method'",
+    ),
+    (
+        "ontology-query",
+        {"semantic_query": "tea", "link_depth": 2},
+        ["ontology-query", "CORPUS", "tea", "--link-depth", "2"],
+        "at most 1",
+    ),
+    (
+        "ontology-query",
+        {"semantic_query": "tea", "branch": "feature"},
+        ["ontology-query", "CORPUS", "tea", "--branch", "feature"],
+        "'main'",
+    ),
     ("traverse", {"query": "tea", "max_depth": -1}, ["traverse", "CORPUS", "tea", "--depth=-1"], "at least 0"),
 ]
 
@@ -69,7 +87,7 @@ def test_what_is_wrong_is_wrong_at_every_door(
         refusals.append(problem.code)
         assert named in f"{problem.message} {problem.remedy}"
     with pytest.raises(InvalidInput):
-        getattr(operations, name)(**arguments)
+        getattr(operations, name.replace("-", "_"))(**arguments)
     assert run([corpus if word == "CORPUS" else word for word in words]) == 2
     assert named in capsys.readouterr().err
     assert len(set(refusals)) == 1

@@ -62,6 +62,8 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("similar", {"item": "tea.md", "target": corpus}),
         ("expand", {"item": "tea.md:3", "target": corpus}),
         ("traverse", {"query": "tea", "target": corpus}),
+        ("ontology-query", {"semantic_query": "green tea", "target": corpus, "follow_links": True}),
+        ("calibrate-saturation", {"corpus": corpus, "forget": True}),
         ("status", {"check": True}),
         ("refresh", {"target": corpus}),
         ("ls", {}),

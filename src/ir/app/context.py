@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ir.app.pool import Lease, Pool
     from ir.app.targets import Target
     from ir.index import Corpus
+    from ir.query import Answers
     from ir.store.base import BaseStore
 
 __all__ = ["AGENT_DOORS", "Caller", "Context"]
@@ -57,6 +58,8 @@ class Context:
     pool: Pool | None = None
     defer: Defer | None = None
     background: bool = False
+    #: Gives the answers that are kept between calls; nothing where there are none.
+    answers: Callable[[], Answers | None] = field(default=lambda: None, repr=False)
     _leases: list[Lease] = field(default_factory=list, repr=False)
     _resolved: dict[str, Target] = field(default_factory=dict, repr=False)
     #: What words mean in this call, once somebody has looked: see :func:`ir.app.places.view`.

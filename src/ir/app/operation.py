@@ -86,6 +86,7 @@ class Operation(Generic[Request, Response]):
 _HOMES = {
     "build": "building",
     "calibrate-min-score": "calibrating",
+    "calibrate-saturation": "ontology",
     "callees": "relations",
     "callers": "relations",
     "compare": "comparing",
@@ -116,6 +117,7 @@ _HOMES = {
     "maintain": "maintaining",
     "migrate": "storing",
     "models": "models",
+    "ontology-query": "ontology",
     "policy": "scheduling",
     "prune": "pruning",
     "refresh": "refreshing",

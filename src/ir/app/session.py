@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ir.app.context import AGENT_DOORS, Caller, Context, Defer
 from ir.app.fields import clamped
@@ -23,6 +24,9 @@ from ir.config import Settings, user_file
 from ir.config.workspace import in_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
+
+if TYPE_CHECKING:
+    from ir.query import Answers
 
 __all__ = ["Session"]
 
@@ -40,6 +44,8 @@ class Session:
         self.pool = Pool(open_corpora, idle_s)
         self._given = settings
         self._loaded: tuple[Any, Settings] | None = None
+        self._answers: Answers | None = None
+        self._making = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -133,11 +139,21 @@ class Session:
             deadline=None if deadline_s is None else monotonic() + deadline_s,
             cancelled=cancelled,
             pool=self.pool,
+            answers=self.answers,
         )
         ctx.progress = _checking(ctx, progress)
         if note is not None:
             ctx.note = note
         return ctx
+
+    def answers(self) -> Answers:
+        """The answers that calls share, each with the version of the corpus that it was made from."""
+        from ir.query import VersionedCache
+
+        with self._making:
+            if self._answers is None:
+                self._answers = VersionedCache()
+            return self._answers
 
     def sweep(self) -> None:
         """Close corpora that nobody has asked for long; a process that waits calls it now and then."""

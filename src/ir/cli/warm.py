@@ -11,7 +11,7 @@ from ir.config import Settings, user_file
 __all__ = ["asked_of_daemon"]
 
 #: What a daemon is asked: questions, whose answers are the same whoever gives them.
-_QUESTIONS = frozenset({"search", "discover", "get", "grep", "similar"})
+_QUESTIONS = frozenset({"search", "discover", "get", "grep", "similar", "ontology-query"})
 
 
 def asked_of_daemon(

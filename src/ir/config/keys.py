@@ -324,6 +324,20 @@ KEYS: tuple[Key, ...] = (
         project=False,
     ),
     Key(
+        "retrieval.reranker",
+        str,
+        "none",
+        "What ontology queries are reranked by: 'maxsim', 'cross-encoder:MODEL', 'http:MODEL' or 'none'.",
+        servers=True,
+    ),
+    Key(
+        "retrieval.link_phrases",
+        str,
+        None,
+        "The phrases, with commas between them, by which a question about links is known; a star is any words.",
+        project=False,
+    ),
+    Key(
         "models.hub_url",
         str,
         "https://huggingface.co",

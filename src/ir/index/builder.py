@@ -21,6 +21,7 @@ from ir.index.progress import Listener, Progress, Ticker
 from ir.index.recipe import Recipe, recipe_for
 from ir.index.report import BuildReport, Problem
 from ir.index.scan import Item, Known, LedgerLookup, Scan, read_ledger, reason
+from ir.index.showing import shown
 from ir.index.spaces import fill, free_name
 from ir.index.writer import Held, Writer
 from ir.links import Edge, edges_of_links
@@ -243,6 +244,8 @@ class _Job:
         try:
             plan = plan_of(self.recipe.strategy, self.source, item)
             rows = rows_of(item.id, plan)
+            if plan.nodes:
+                plan.nodes = shown(plan.nodes, rows)
         except Exception as error:
             self.report.failed.append(Problem(item.id, f"the strategy failed: {reason(error)}"))
             return False

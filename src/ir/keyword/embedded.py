@@ -12,8 +12,10 @@ from ir.keywords import KeywordRequest, KeywordResult, ranked
 from ir.protocols import Snapshot, Where
 from ir.surrogates import storable
 
-__all__ = ["EmbeddedKeywords", "exact_filter"]
+__all__ = ["EMBEDDED", "EmbeddedKeywords", "exact_filter"]
 
+#: The name of the engine that is the corpus itself.
+EMBEDDED = "embedded"
 Opening = Callable[[str], "AbstractContextManager[Snapshot] | None"]
 
 
@@ -22,10 +24,14 @@ class EmbeddedKeywords:
 
     ``collections`` holds a snapshot by name, for who has one open already; or it is a function from a name to what
     opens one, or to ``None`` for a name that it does not know. Nothing is waited for, so a timeout means nothing here.
+    ``within`` is what must hold of every document beside the filters of a request.
     """
 
-    def __init__(self, collections: Mapping[str, Snapshot] | Opening, *, name: str = "embedded") -> None:
+    def __init__(
+        self, collections: Mapping[str, Snapshot] | Opening, *, name: str = EMBEDDED, within: Filter | None = None
+    ) -> None:
         self.name = name
+        self._within = within
         self._open: Opening = collections if callable(collections) else _held(collections)
 
     def search(self, request: KeywordRequest, *, timeout_s: float | None = None) -> list[KeywordResult]:
@@ -36,7 +42,7 @@ class EmbeddedKeywords:
             if opening is None:
                 raise unknown_collection(self.name, request.collection)
             with opening as snapshot:
-                return _ranked(snapshot, request)
+                return _ranked(snapshot, request, self._within)
 
 
 def exact_filter(filters: Mapping[str, str]) -> Filter | None:
@@ -53,13 +59,14 @@ def _held(snapshots: Mapping[str, Snapshot]) -> Opening:
     return opening
 
 
-def _ranked(snapshot: Snapshot, request: KeywordRequest) -> list[KeywordResult]:
+def _ranked(snapshot: Snapshot, request: KeywordRequest, within: Filter | None) -> list[KeywordResult]:
     if not len(snapshot):
         return []
     terms = query_terms(analyzer_for(snapshot.config().get("language") or "english"), request.query)
     if not terms:
         return []
-    where = Where(exact_filter(request.filters))
+    exact = exact_filter(request.filters)
+    where = Where(And((within, exact)) if within is not None and exact is not None else within or exact)
     limit = request.top_k + 1
     while True:
         refs, scores = snapshot.lexical(terms, limit, where)

@@ -60,6 +60,8 @@ class Candidates:
     channels: dict[str, Channel]
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     shares: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    #: What decides between equal scores; the refs if there is nothing else.
+    ties: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.refs)
@@ -76,7 +78,8 @@ class Candidates:
             for name, channel in self.channels.items()
         }
         shares = {name: share[places] for name, share in self.shares.items()}
-        return Candidates(self.refs[places], channels, self.scores[places], shares)
+        ties = None if self.ties is None else self.ties[places]
+        return Candidates(self.refs[places], channels, self.scores[places], shares, ties)
 
     def with_more(self, others: Candidates) -> Candidates:
         """These and others, which the same channels looked at."""
@@ -116,8 +119,8 @@ class Candidates:
         ]
 
     def order(self) -> NDArray[np.int64]:
-        """Positions best first; ties by ref, so that the same search gives the same list."""
-        return np.lexsort((self.refs, -self.scores))
+        """Positions best first; ties by ref, or as ``ties`` says, so that the same search gives the same list."""
+        return np.lexsort((self.refs if self.ties is None else self.ties, -self.scores))
 
 
 def union(found: dict[str, Found]) -> Candidates:

@@ -23,7 +23,7 @@ from ir.retrieve.rankings import apply_ranking, ranking_of
 if TYPE_CHECKING:
     from ir.retrieve.pool import Positions
 
-__all__ = ["Did", "Stage", "collapse", "later_stages", "merged_reports", "pick", "plain_reports"]
+__all__ = ["Did", "Stage", "collapse", "later_stages", "merged_reports", "pick", "plain_reports", "run_stages"]
 
 
 class Did(NamedTuple):
@@ -51,7 +51,15 @@ def later_stages(pool: Pool) -> None:
     """All stages after the fusion, in order."""
     if pool.options.reorders:
         pool.narrow(_head(pool))
-    for name, stage in _LATER:
+    run_stages(pool)
+
+
+def run_stages(pool: Pool, *, since: str | None = None, until: str | None = None) -> None:
+    """The stages after the fusion in order, from ``since`` on, and none from ``until`` on."""
+    names = [name for name, _ in _LATER]
+    first = names.index(since) if since is not None else 0
+    last = names.index(until) if until is not None else len(names)
+    for name, stage in _LATER[first:last]:
         began = perf_counter()
         did = stage(pool)
         ms = (perf_counter() - began) * 1e3

@@ -16,7 +16,7 @@ from ir.app.session import Session
 from ir.config import corpora_dir, registry_path
 from ir.config.workspace import current_workspace
 from ir.errors import Cancelled, IrError, NotFound
-from ir.serve import answers, related
+from ir.serve import answers, ontology, related
 from ir.serve.answers import Answer
 from ir.serve.budget import Cursor, cost, shortened
 from ir.serve.freshness import Freshness, Key
@@ -232,6 +232,16 @@ class Calls:
         budget = asking.budget(arguments)
         answer = related.relations(response, skip=skip, budget=budget, notes=asking.notes, fresh=asking.told_fresh())
         return asking.finished(answer, answer.more and answer.shown < _MOST_RESULTS, arguments)
+
+    def _ontology_query(self, arguments: Any, asking: _Asking) -> Answer:
+        names = asking.names(arguments.corpus)
+        asking.look(names)
+        tool = TOOLS["ontology_query"]
+        response = asking.call(tool.operations[0], tool.asked(arguments) | {"target": names[0]})
+        asking.degraded({"degraded": response.answer.meta.degraded})
+        budget, fresh = int(self.session.settings["mcp.max_tokens"]), asking.told_fresh()
+        answer = ontology.answered(response, budget=budget, notes=asking.notes, fresh=fresh)
+        return asking.finished(answer, False, arguments)
 
     def _status(self, arguments: Any, asking: _Asking) -> Answer:
         if arguments.job is not None:

@@ -41,7 +41,8 @@ def _offered(tool: Tool) -> dict[str, Any]:
     hints = {"readOnlyHint": reads, "openWorldHint": False}
     if not reads:
         hints |= {"destructiveHint": False, "idempotentHint": tool.repeatable}
-    return {"name": tool.name, "description": tool.description, "inputSchema": _schema(tool), "annotations": hints}
+    told = {"name": tool.name, "description": tool.description, "inputSchema": _schema(tool)}
+    return told | ({"outputSchema": tool.output()} if tool.output is not None else {}) | {"annotations": hints}
 
 
 def _schema(tool: Tool) -> dict[str, Any]:
@@ -66,6 +67,8 @@ def _plain(told: dict[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in told.items() if name not in ("pattern", "maxLength", "maxItems")}
     if isinstance(kept.get("type"), list):
         kept["type"] = next(one for one in kept["type"] if one != "null")
+    if "minimum" in kept and kept["minimum"] == kept.get("maximum"):
+        return {"type": kept["type"], "const": kept["minimum"]}
     if "enum" in kept:
         kept["enum"] = [one for one in kept["enum"] if one is not None]
     if "anyOf" in kept:
@@ -74,7 +77,7 @@ def _plain(told: dict[str, Any]) -> dict[str, Any]:
         kept["items"] = _plain(kept["items"])
     if kept.get("additionalProperties") is True:
         del kept["additionalProperties"]
-    if kept.get("default") in ([], {}):
+    if kept.get("default") in ([], {}, False, "."):  # what nobody would expect otherwise
         del kept["default"]
     return kept
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ir.app.arguments import FILTER, LINES, MODE, QUERY, RANKING
+from ir.app.arguments import LINES, QUERY, RANKING
 from ir.app.fields import Arg
 from ir.app.operation import Value
 from ir.errors import InvalidInput
+from ir.serve import ontology
+from ir.serve.ontology import OntologyArguments
 
 __all__ = ["CONCISE", "FULL", "TOOLS", "Tool", "instructions"]
 
@@ -18,13 +20,15 @@ CONCISE, FULL = "concise", "full"
 DFLT_K = 8
 _MOST_TOKENS = 20_000
 
-CORPUS = Arg("corpus name; several are merged by rank; default: the current folder's, or the only one", blank=False)
-ONE_CORPUS = Arg("corpus name; default: the current folder's, or the only one", blank=False)
+CORPUS = Arg("corpus name, or several; default: the current folder's or the only one", blank=False)
+ONE_CORPUS = Arg("corpus name; default: the current folder's or the only one", blank=False)
 K = Arg("results per page", min=1, max=100, clamp=True)
-TOKENS = Arg("longest answer in tokens", min=1, max=_MOST_TOKENS, clamp=True)
-CURSOR = Arg("`next` of the last answer; repeat the other arguments", max_chars=400, blank=False)
+TOKENS = Arg("most tokens", min=1, max=_MOST_TOKENS, clamp=True)
+CURSOR = Arg("`next` of the last answer; repeat the rest", max_chars=400, blank=False)
 DETAIL = Arg("excerpts or whole passages", choices=(CONCISE, FULL))
 SYMBOL = Arg("name, Class.method, path::name or path:line", blank=False, max_chars=2000)
+FILTER = Arg("metadata filter")
+MODE = Arg("by meaning, words or both", choices="ir.options:MODES")
 ITEM = Arg("id, path, path:12-40 or ir:// address", blank=False, max_chars=4000)
 
 Corpora = str | tuple[str, ...]
@@ -135,7 +139,8 @@ class Refresh(Value):
 class Tool:
     """``description`` is what the model reads. The operation is given what ``asked`` makes of the arguments.
 
-    That is the one of the tool's name, or one of ``operations``.
+    That is the one of the tool's name, or one of ``operations``. ``output`` is the schema of the structured answer,
+    where that is promised.
     """
 
     name: str
@@ -145,6 +150,7 @@ class Tool:
     effect: str = "reads"
     repeatable: bool = True
     operations: tuple[str, ...] = ()
+    output: Callable[[], dict[str, Any]] | None = None
 
 
 def _plain(*names: str, **renamed: str) -> Callable[[Any], dict[str, Any]]:
@@ -212,6 +218,14 @@ TOOLS: dict[str, Tool] = {
             Symbol,
             _plain("symbol", "diff", "depth", "k", target="corpus"),
             operations=("symbol", "callers", "callees", "implementations", "tests-of", "impact"),
+        ),
+        Tool(
+            "ontology_query",
+            "Ask code or typed records for a concept. Read _meta.degraded: it names what failed and was done without.",
+            OntologyArguments,
+            ontology.asked,
+            operations=("ontology-query",),
+            output=ontology.output_schema,
         ),
         Tool(
             "status",

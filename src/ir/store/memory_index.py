@@ -205,6 +205,13 @@ class MemorySnapshot:
         """The records, with metadata that is the caller's to change."""
         return [_row(self._records[int(ref)]) for ref in refs]
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {record.id: place for place, record in enumerate(self._records)}
+
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        return {record_id: self._places[record_id] for record_id in record_ids if record_id in self._places}
+
     def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
         return self._graph.nodes(node_ids)
 

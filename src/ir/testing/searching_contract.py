@@ -291,6 +291,14 @@ class SearchingContract:
             row.metadata["page"].append(2)
             assert {row.id: row for row in snapshot.rows(refs)}["a"].metadata == {"page": [1]}
 
+    def test_refs_are_found_by_the_ids_of_records(self, store: Store) -> None:
+        store.put_records([made("a", "x"), made("b", "y")])
+        with store.snapshot() as snapshot:
+            refs = all_refs(snapshot)
+            ids = [row.id for row in snapshot.rows(refs)]
+            assert snapshot.refs_of([*ids, "gone"]) == dict(zip(ids, refs.tolist(), strict=True))
+            assert snapshot.refs_of([]) == {}
+
     def test_grouping_tells_artifacts_apart(self, store: Store) -> None:
         store.put_records(
             [made(f"r{number}", artifact=f"a{number % 3}", kind=f"k{number % 2}", index=number) for number in range(9)]

@@ -120,6 +120,14 @@ class LocalSnapshot:
                 raise sqlite3.DatabaseError("malformed: records are missing that the index names")
         return [_as_row((*row, metadata())) for row, metadata in [held[number] for number in numbers]]
 
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for start in range(0, len(record_ids), _MOST):
+            part = record_ids[start : start + _MOST]
+            query = f"SELECT id, number FROM records WHERE id IN ({','.join('?' * len(part))})"
+            found.update(self._connection.execute(query, part))
+        return found
+
     def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:
         return nodes_here(self._connection, node_ids)
 

@@ -171,6 +171,10 @@ class MilvusSnapshot:
     def rows(self, refs: Refs) -> list[Row]:
         return self._view.rows(refs) if len(refs) else []
 
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        with self._view.reading():
+            return self._view.refs_of(record_ids) if len(self) and record_ids else {}
+
     # -- nodes and edges ---------------------------------------------------------------------------------------
 
     def nodes(self, node_ids: Sequence[str]) -> dict[str, Node]:

@@ -20,7 +20,7 @@ from ir.store.milvus.connection import CollectionGone, Connection
 from ir.store.milvus.entries import FREQUENCY, Entries, body_of
 from ir.store.milvus.filtering import NONE, Untold, expression, prefilter
 from ir.store.milvus.graph import Graph
-from ir.store.milvus.rows import ROW_FIELDS, decode_row, slot_of
+from ir.store.milvus.rows import ROW_FIELDS, decode_row, mark_of, marked, slot_of
 from ir.store.milvus.schema import Collections, visible
 from ir.store.milvus.state import Space, State
 
@@ -206,6 +206,15 @@ class View:
 
     def rows(self, refs: Refs) -> list[Row]:
         return [self._row(row) for row in self.fetch(refs, ROW_FIELDS)]
+
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        """The refs of those records that are in this version."""
+        marks = [mark_of(record_id) for record_id in dict.fromkeys(record_ids)]
+        found: dict[str, int] = {}
+        for expr in marked(marks):
+            rows = self.connection.query(self.collection, f"{expr} and {self.visible}", ["ref", "id"])
+            found |= {row["id"]: int(row["ref"]) for row in rows}
+        return found
 
     def _row(self, row: dict[str, Any]) -> Row:
         return decode_row(row, self.kind_names, body_of(row, self.entries, self.state.version))

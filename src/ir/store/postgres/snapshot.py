@@ -19,7 +19,7 @@ from ir.store.postgres.filters import Condition
 from ir.store.postgres.nearest import Written, nearest, similarity
 from ir.store.postgres.scoring import Scoring, scoring_for
 from ir.store.postgres.state import State
-from ir.store.postgres.tables import decoded
+from ir.store.postgres.tables import decoded, numbers_of
 from ir.store.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -221,6 +221,9 @@ class PostgresSnapshot:
             for number, record_id, artifact, kind, index, text, metadata in self._fetch(query, (codec.as_array(asked),))
         }
         return [found[ref] for ref in asked]
+
+    def refs_of(self, record_ids: Sequence[str]) -> dict[str, int]:
+        return numbers_of(self._connection, record_ids)
 
     # -- nodes and edges ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,82 @@
+"""What happens in a query, told to whoever listens: names, labels and values that do not change between versions.
+
+Telemetry is a listener; without one nothing is measured twice and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+__all__ = ["METRICS", "Event", "Metric", "emit", "listen"]
+
+log = logging.getLogger("ir.query")
+
+
+class Metric(NamedTuple):
+    """How the values of an event add up (``histogram`` or ``counter``), and its labels."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
+
+
+METRICS: Mapping[str, Metric] = {
+    "retrieval.query.duration_ms": Metric(
+        "histogram", ("hybrid", "reranked", "followLinks", "backend", "cacheHit", "shape")
+    ),
+    "retrieval.candidates.dense": Metric("counter"),
+    "retrieval.candidates.sparse": Metric("counter"),
+    "retrieval.fusion.duration_ms": Metric("histogram"),
+    "retrieval.rerank.duration_ms": Metric("histogram"),
+    "retrieval.rerank.cost_usd": Metric("counter", ("workspace",)),
+    "retrieval.graph_expansion.duration_ms": Metric("histogram"),
+    "retrieval.cache.hit": Metric("counter"),
+    "retrieval.cache.miss": Metric("counter"),
+    "retrieval.degraded": Metric("counter", ("sink",)),
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One value of a metric, with its labels."""
+
+    name: str
+    value: float
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[Event], None]
+_listeners: tuple[Listener, ...] = ()
+_lock = threading.Lock()
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Tell a function of every event from now on; what is returned ends that."""
+    global _listeners
+    with _lock:
+        _listeners = (*_listeners, listener)
+
+    def stop() -> None:
+        global _listeners
+        with _lock:
+            _listeners = tuple(one for one in _listeners if one is not listener)
+
+    return stop
+
+
+def emit(name: str, value: float = 1.0, /, **labels: Any) -> None:
+    """Tell of an event; a listener that fails is logged, for no query may end by being watched."""
+    listeners = _listeners
+    if not listeners:
+        return
+    if tuple(labels) != METRICS[name].labels:
+        raise ValueError(f"The labels of {name} are {METRICS[name].labels}, not {tuple(labels)}.")
+    event = Event(name, float(value), labels)
+    for listener in listeners:
+        try:
+            listener(event)
+        except Exception:
+            log.exception("a listener of %s failed", name)
