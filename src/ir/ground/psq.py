@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ir.errors import InvalidInput
+from ir.ground.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ir.ground.context import ContextModel
-    from ir.ground.vocabulary import Vocabulary
 
 __all__ = [
     "POLICY_FILE",
@@ -151,8 +151,6 @@ def use(vocabulary: Vocabulary | State | str | Path | None) -> State | None:
     """Make this vocabulary, or the one in this folder, the one that candidates come from; return its state."""
     global _used
     if isinstance(vocabulary, (str, Path)):
-        from ir.ground.vocabulary import Vocabulary
-
         vocabulary = Vocabulary.load(vocabulary)
     _used = vocabulary if vocabulary is None or isinstance(vocabulary, State) else State.of(vocabulary)
     return _used

@@ -16,9 +16,12 @@ from uuid import uuid4
 
 from ir.config.files import file_lock, write_atomic
 from ir.errors import CorpusCorrupt, FormatMismatch, NotFound, StoreUnwritable
+from ir.ground.context import ContextModel
 from ir.ground.folding import Folding
 from ir.ground.index import Index
+from ir.ground.subword import Subwords
 from ir.ground.terms import Terms
+from ir.ground.usage import UsageModel
 from ir.ground.weights import Weights
 from ir.system import sync_file
 
@@ -113,38 +116,28 @@ def verify(folder: str | Path) -> list[str]:
     return [name for name, (_, checksum) in manifest["files"].items() if _checksum(parts / name) != checksum]
 
 
-def load(folder: str | Path) -> Vocabulary:
-    from ir.ground.vocabulary import Vocabulary
-
+def load(folder: str | Path) -> dict[str, Any]:
+    """What a vocabulary is made of, by the names of its constructor's arguments; its arrays are mapped, not read."""
     manifest = read_manifest(folder)
     parts = Path(folder) / manifest["parts"]
     terms = Terms.load(parts)
-    usage = subwords = context = None
+    found: dict[str, Any] = {
+        "terms": terms,
+        "folding": Folding(**manifest["folding"]),
+        "policy": manifest["policy"],
+        "embedders": manifest["embedders"],
+        "language": manifest["language"],
+        "index": Index.load(parts, terms, manifest["index"]),
+        "weights": Weights(**manifest["weights"]),
+        "floor": manifest["floor"],
+    }
     if manifest["usage"] is not None:
-        from ir.ground.usage import UsageModel
-
-        usage = UsageModel.load(parts, terms, manifest["usage"])
+        found["usage"] = UsageModel.load(parts, terms, manifest["usage"])
     if manifest["subwords"] is not None:
-        from ir.ground.subword import Subwords
-
-        subwords = Subwords.load(parts, manifest["subwords"])
+        found["subwords"] = Subwords.load(parts, manifest["subwords"])
     if manifest["context"] is not None:
-        from ir.ground.context import ContextModel
-
-        context = ContextModel.load(parts)
-    return Vocabulary(
-        terms,
-        Folding(**manifest["folding"]),
-        policy=manifest["policy"],
-        embedders=manifest["embedders"],
-        language=manifest["language"],
-        index=Index.load(parts, terms, manifest["index"]),
-        weights=Weights(**manifest["weights"]),
-        floor=manifest["floor"],
-        usage=usage,
-        subwords=subwords,
-        context=context,
-    )
+        found["context"] = ContextModel.load(parts)
+    return found
 
 
 def _checksum(path: Path) -> str:

@@ -12,8 +12,11 @@ import numpy as np
 from ir.errors import InvalidInput
 from ir.ground.channels import Channel, Lookup
 from ir.ground.folding import Folding
+from ir.ground.grounding import Grounding, ground, pools
 from ir.ground.index import Index
+from ir.ground.saving import load, save
 from ir.ground.terms import Term, Terms, as_term
+from ir.ground.usage import UsageDocument, UsageModel, held_back
 from ir.ground.weights import DEFAULTS, Probe, Weights, choose
 from ir.options import choice
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
     from ir.ground.context import ContextModel
     from ir.ground.subword import Subwords
-    from ir.ground.usage import UsageDocument, UsageModel
 
 __all__ = ["BLOCKED_FROM", "DFLT_EMBEDDERS", "Vocabulary"]
 
@@ -185,10 +187,8 @@ class Vocabulary:
             counted[:] = 1
         return counted
 
-    def ground(self, phrases: str | Sequence[str], **options: Any) -> list[Any]:
+    def ground(self, phrases: str | Sequence[str], **options: Any) -> list[Grounding]:
         """See :func:`ir.ground.ground`."""
-        from ir.ground.grounding import ground
-
         return ground(phrases, self, **options)
 
     # -- made of another -----------------------------------------------------------------------------------------------
@@ -242,8 +242,6 @@ class Vocabulary:
         return made._changed(floor=_floor(made))
 
     def _with_usage(self, documents: Sequence[UsageDocument]) -> Vocabulary:
-        from ir.ground.usage import UsageModel, held_back
-
         train, held = held_back(documents, self.folding)
         trial = self._changed(usage=UsageModel.of(train, self.terms, self.folding, self.embedders, self.language))
         weights = choose(*trial._usage_probes(held[:_MOST_PROBES]), _SOURCES["usage"]) if held else self.weights
@@ -283,8 +281,6 @@ class Vocabulary:
         return self._probes(lookups, right)
 
     def _probes(self, lookups: Sequence[Lookup], right: Sequence[set[int]]) -> tuple[list[Probe], list[str]]:
-        from ir.ground.grounding import pools
-
         probes = []
         for pool, wanted in zip(pools(lookups, self.channels, self), right, strict=True):
             hits = np.isin(pool.terms, list(wanted))
@@ -295,16 +291,12 @@ class Vocabulary:
 
     def save(self, folder: str | Path) -> Path:
         """Write it to a folder, beside what is there, which is replaced at the end."""
-        from ir.ground.saving import save
-
         return save(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Vocabulary:
         """The vocabulary in a folder; its arrays are mapped, not read."""
-        from ir.ground.saving import load
-
-        return load(folder)
+        return cls(**load(folder))
 
     def __repr__(self) -> str:
         return f"<Vocabulary of {len(self.terms):,} terms, {len(self.terms.aliases):,} aliases>"
