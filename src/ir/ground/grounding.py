@@ -81,19 +81,35 @@ def ground(
     wrong = next((phrase for phrase in given if not isinstance(phrase, str)), None)
     if wrong is not None:
         raise InvalidInput(f"A phrase must be text, not {wrong!r}.")
-    asked = vocabulary.chosen_channels(channels)
-    counted = vocabulary.weights_of(asked, weights)
     lookups = [Lookup(phrase, vocabulary.folding(phrase)) for phrase in given]
+    options = Options(k, channels, weights, allow_blocked, min_count, floor, explain)
+    return list(ground_lookups(lookups, vocabulary, options))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a grounding may be told; the words are those of :func:`ground`."""
+
+    k: int = 10
+    channels: Sequence[str] | None = None
+    weights: Mapping[str, float] | None = None
+    allow_blocked: bool = False
+    min_count: int = 0
+    floor: float | None = None
+    explain: bool = False
+
+
+def ground_lookups(lookups: Sequence[Lookup], vocabulary: Vocabulary, options: Options) -> Iterator[Grounding]:
+    """The grounding of each lookup, as soon as it is known."""
+    asked = vocabulary.chosen_channels(options.channels)
+    counted = vocabulary.weights_of(asked, options.weights)
     full = [lookup for lookup in lookups if lookup.folded]
-    answers = _pools(full, asked, vocabulary, allow_blocked, min_count)
-    results = []
+    answers = _pools(full, asked, vocabulary, options.allow_blocked, options.min_count)
     for lookup in lookups:
-        if not lookup.folded:
-            results.append(Grounding(lookup.phrase, (), abstained=floor is not None))
-            continue
-        pool = next(answers)
-        results.append(_grounding(lookup, pool, asked, counted, vocabulary, k, floor, explain))
-    return results
+        if lookup.folded:
+            yield _grounding(lookup, next(answers), asked, counted, vocabulary, options)
+        else:
+            yield Grounding(lookup.phrase, (), abstained=options.floor is not None)
 
 
 class Pool:
@@ -136,10 +152,9 @@ def _grounding(
     asked: Sequence[Channel],
     counted: NDArray[np.float32],
     vocabulary: Vocabulary,
-    k: int,
-    floor: float | None,
-    explain: bool,
+    options: Options,
 ) -> Grounding:
+    k, floor = options.k, options.floor
     totals = pool.scores @ counted
     names = vocabulary.terms.names
     cut = np.partition(totals, len(totals) - k)[len(totals) - k] if len(totals) > k else -np.inf
@@ -151,7 +166,7 @@ def _grounding(
     for at in best:
         term = int(pool.terms[at])
         reasons: tuple[Reason, ...] = ()
-        if explain:
+        if options.explain:
             reasons = tuple(
                 Reason(channel.name, round(float(score), 4), round(float(weight), 4), answer.why(term))
                 for channel, answer, score, weight in zip(asked, pool.answers, pool.scores[at], counted, strict=True)

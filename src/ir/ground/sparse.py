@@ -41,6 +41,30 @@ class Sparse:
         rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
         return Sparse.of(self.columns, rows, self.values, (self.width, len(self)))
 
+    def rows(self, chosen: Integers) -> Sparse:
+        """Some of the rows."""
+        lengths = self.starts[chosen + 1] - self.starts[chosen]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(int(starts[-1]))
+        return Sparse(starts, self.columns[places], self.values[places], self.width)
+
+    def dense(self) -> Floats:
+        out = np.zeros((len(self), self.width), np.float32)
+        out[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.columns] = self.values
+        return out
+
+    def squared(self) -> Floats:
+        """The product of every row with every row."""
+        turned = self.transposed()
+        sizes = np.diff(turned.starts)
+        out = np.zeros((len(self), len(self)), np.float32)
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            # Columns that are equally full are done together.
+            places = turned.starts[:-1][sizes == size][:, None] + np.arange(size)
+            rows, values = turned.columns[places], turned.values[places]
+            np.add.at(out, (rows[:, :, None], rows[:, None, :]), values[:, :, None] * values[:, None, :])
+        return out
+
     def __matmul__(self, dense: Floats) -> Floats:
         """The product with a matrix of ``width`` rows."""
         out = np.zeros((len(self), dense.shape[1]), np.float32)

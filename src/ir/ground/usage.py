@@ -15,9 +15,9 @@ from ir.ground.channels import Answer, Channel, Lookup, OverTerms, given_scores,
 from ir.ground.families import families
 from ir.ground.folding import Folding
 from ir.ground.meaning import embedded
-from ir.ground.nearest import Nearest, unit_rows
+from ir.ground.nearest import Nearest
 from ir.ground.postings import Postings, best_places
-from ir.ground.sparse import Sparse, truncated_svd
+from ir.ground.sparse import Sparse
 from ir.ground.texts import Texts
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ _VOTERS, _POWER = 30, 4
 _LOOKED_AT = 200
 #: From so many documents on a map is worth its cost; its features, and how strongly it is held small.
 FEWEST_FOR_MAP = 1000
-_RANK, _RIDGE = 300, 2.0
+_MOST_WORDS, _FEWEST_OF_WORD, _RIDGE = 4000, 3, 4.0
 #: A term that fewer documents have is not mapped to, and a map has at most so many numbers.
 _FEWEST_OF_TERM, _LARGEST_MAP = 3, 100_000_000
+_AT_ONCE = 20_000_000
 _HELD_BACK, _SEED = 0.2, 17
 
 
@@ -85,7 +86,7 @@ class UsageModel:
         given: Sparse,
         language: str,
         embedders: Sequence[str],
-        map_: tuple[Floats, Floats] | None,
+        map_: tuple[NDArray[np.int64], Floats] | None,
     ) -> None:
         self.names = names
         self._words = words
@@ -168,15 +169,20 @@ class UsageModel:
     def mapped(self, features: NDArray[np.uint32], vectors: Sequence[Floats]) -> Floats:
         """What the map gives each term of the vocabulary."""
         assert self._map is not None
-        directions, weights = self._map
+        chosen, weights = self._map
         places, values = self._words.weighted(features)
-        reduced = (
-            np.asarray(values, np.float32) @ directions[places] if places else np.zeros(directions.shape[1], np.float32)
-        )
-        whole = np.concatenate([*unit_rows(reduced[None]), *vectors, np.ones(1, np.float32)])
+        at = np.searchsorted(chosen, places)
+        known = [
+            (int(row), value)
+            for row, place, value in zip(at, places, values, strict=True)
+            if _is_at(chosen, row, place)
+        ]
+        whole = np.concatenate([*vectors, np.ones(1, np.float32)]) @ weights[len(chosen) :]
+        if known:
+            whole = whole + np.array([value for _, value in known], np.float32) @ weights[[row for row, _ in known]]
         scores = np.zeros(len(self._terms), np.float32)
         held = self._number >= 0
-        scores[self._number[held]] = np.maximum(whole @ weights, 0)[held]
+        scores[self._number[held]] = np.maximum(whole, 0)[held]
         return scores
 
     def save(self, folder: Path) -> dict[str, Any]:
@@ -187,7 +193,7 @@ class UsageModel:
         np.save(folder / "usage_starts.npy", self._given.starts)
         np.save(folder / "usage_terms.npy", self._given.columns)
         if self._map is not None:
-            np.save(folder / "usage_directions.npy", self._map[0])
+            np.save(folder / "usage_map_words.npy", self._map[0])
             np.save(folder / "usage_map.npy", self._map[1])
         return {
             "documents": self._words.size,
@@ -205,27 +211,50 @@ class UsageModel:
         map_ = None
         if about["mapped"]:
             map_ = (
-                np.load(folder / "usage_directions.npy", mmap_mode="r"),
+                np.load(folder / "usage_map_words.npy", mmap_mode="r"),
                 np.load(folder / "usage_map.npy", mmap_mode="r"),
             )
         words = Postings.load(folder, "usage_words", about["documents"])
         return cls(names, terms, words, vectors, given, about["language"], about["embedders"], map_)
 
 
-def _mapped(words: Postings, vectors: Sequence[Nearest], given: Sparse) -> tuple[Floats, Floats] | None:
-    """Ridge regression, in closed form, from the reduced words and the meaning of a text to its terms."""
-    texts = words.turned().transposed()
-    directions = truncated_svd(texts, _RANK)
-    parts = [unit_rows(texts @ directions), *(np.asarray(space.rows, np.float32) for space in vectors)]
-    rows = np.concatenate([*parts, np.ones((len(texts), 1), np.float32)], axis=1)
-    if rows.shape[1] * given.width > _LARGEST_MAP:
+def _mapped(words: Postings, vectors: Sequence[Nearest], given: Sparse) -> tuple[NDArray[np.int64], Floats] | None:
+    """Ridge regression, in closed form, from the words and the meaning of a text to its terms.
+
+    The words that most texts have are numbers of their own: there are few in a text, so products of all with all are
+    quick, and rare ones say nothing about terms.
+    """
+    df = np.diff(words.starts)
+    chosen = np.sort(np.lexsort((np.arange(len(df)), -df))[:_MOST_WORDS])
+    chosen = chosen[df[chosen] >= _FEWEST_OF_WORD]
+    whole = np.concatenate([*(np.asarray(space.rows, np.float32) for space in vectors), _ones(words.size)], axis=1)
+    width = len(chosen) + whole.shape[1]
+    if width * given.width > _LARGEST_MAP:
         return None
-    targets = given.transposed() @ rows  # one row for each term
-    few = np.diff(given.transposed().starts) < _FEWEST_OF_TERM
-    square = rows.T.astype(np.float64) @ rows + _RIDGE * np.eye(rows.shape[1])
-    weights = np.linalg.solve(square, targets.T.astype(np.float64)).astype(np.float32)
-    weights[:, few] = 0
-    return directions, weights
+    by_word = words.turned().rows(chosen)
+    square = np.zeros((width, width), np.float32)
+    square[: len(chosen), : len(chosen)] = by_word.squared()
+    square[: len(chosen), len(chosen) :] = by_word @ whole
+    square[len(chosen) :, : len(chosen)] = square[: len(chosen), len(chosen) :].T
+    square[len(chosen) :, len(chosen) :] = whole.T @ whole
+    square[np.arange(width), np.arange(width)] += _RIDGE
+    terms = given.transposed()
+    targets = np.empty((width, given.width), np.float32)
+    block = max(1, _AT_ONCE // words.size)
+    for first in range(0, given.width, block):
+        some = terms.rows(np.arange(first, min(first + block, given.width)))
+        targets[: len(chosen), first : first + block] = by_word @ np.ascontiguousarray(some.dense().T)
+        targets[len(chosen) :, first : first + block] = (some @ whole).T
+    targets[:, np.diff(terms.starts) < _FEWEST_OF_TERM] = 0
+    return chosen, np.linalg.solve(square, targets).astype(np.float32)
+
+
+def _is_at(sorted_: NDArray[np.int64], row: int, value: int) -> bool:
+    return bool(row < len(sorted_) and sorted_[row] == value)
+
+
+def _ones(rows: int) -> Floats:
+    return np.ones((rows, 1), np.float32)
 
 
 def _embedders(names: Sequence[str]) -> list[Any]:

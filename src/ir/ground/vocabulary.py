@@ -19,6 +19,7 @@ from ir.ground.terms import Term, Terms, as_term
 from ir.ground.usage import UsageDocument, UsageModel, held_back
 from ir.ground.weights import DEFAULTS, Probe, Weights, choose
 from ir.options import choice
+from ir.sources import CorpusSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -230,13 +231,25 @@ class Vocabulary:
         parts = {"subwords": subwords, "context": context}
         return self._changed(**{name: part for name, part in parts.items() if part is not None})
 
+    def without_subwords(self) -> Vocabulary:
+        """This vocabulary without its subword model."""
+        return self._changed(subwords=None)
+
+    def with_policy(self, policy: Mapping[str, float]) -> Vocabulary:
+        """This vocabulary with another policy list."""
+        return self._changed(policy=_checked_policy(policy))
+
+    def source(self, name: str) -> CorpusSource:
+        """The terms as a source of artifacts: what they are called and what they mean, to be built and searched."""
+        return CorpusSource.from_mapping({term.name: _artifact(term) for term in self.terms}, name=name)
+
     # -- weights -------------------------------------------------------------------------------------------------------
 
     def weighed(self) -> Vocabulary:
         """This vocabulary with weights chosen from what is known of it, and a floor from probes."""
         made = self
         if self.usage is None:
-            rows = self._alias_rows()
+            rows = self.alias_rows(_MOST_PROBES)
             if len(rows):
                 made = self._changed(weights=choose(*self._alias_probes(rows), _SOURCES["aliases"]))
         return made._changed(floor=_floor(made))
@@ -248,8 +261,8 @@ class Vocabulary:
         whole = UsageModel.of(documents, self.terms, self.folding, self.embedders, self.language)
         return self._changed(usage=whole, weights=weights)
 
-    def _alias_rows(self) -> NDArray[np.int64]:
-        """Surfaces that can be held back: those of terms that have another."""
+    def alias_rows(self, most: int) -> NDArray[np.int64]:
+        """The surfaces of aliases, which can be held back; about ``most`` of them, from all over."""
         surfaces = self.index.surfaces
         first = np.zeros(len(surfaces), bool)
         first[surfaces.starts[:-1]] = True  # names stay
@@ -258,7 +271,7 @@ class Vocabulary:
         second = surfaces.starts[:-1][displays] + 1
         second = second[second < surfaces.starts[1:][displays]]
         rows = np.setdiff1d(rows, second)  # display names stay, too
-        step = max(1, -(-len(rows) // _MOST_PROBES))
+        step = max(1, -(-len(rows) // most))
         return rows[::step]
 
     def _alias_probes(self, rows: NDArray[np.int64]) -> tuple[list[Probe], list[str]]:
@@ -300,6 +313,13 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"<Vocabulary of {len(self.terms):,} terms, {len(self.terms.aliases):,} aliases>"
+
+
+def _artifact(term: Term) -> dict[str, Any]:
+    called = [term.display or term.name, *term.aliases]
+    text = "\n".join(part for part in (", ".join(called), term.definition) if part)
+    told = {"category": term.category} if term.category else {}
+    return {"title": term.display or term.name, "text": text, "count": term.count, **told}
 
 
 #: Where the floor lies among what unrelated phrases score.
