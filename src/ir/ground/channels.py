@@ -7,6 +7,7 @@ channel found is scored by this one too.
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -186,7 +187,7 @@ class Spelling(_Plain):
         self._surfaces = surfaces
 
     def ask(self, lookup: Lookup, prepared: Any) -> Answer:
-        features, _ = text_features([lookup.folded[:2000]], self._sizes)
+        features = (text_features([lookup.folded[:2000]], self._sizes) >> np.uint64(32)).astype(np.uint32)
         return _answer(self._postings, features, self._surfaces, lookup)
 
 
@@ -218,7 +219,7 @@ def _answer(postings: Postings, features: NDArray[np.uint32], surfaces: Surfaces
 def word_features(texts: Sequence[str], analyzer: Analyzer) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """The stems of the words of each text, as hashes, and the text that each is of."""
     known: dict[str, tuple[int, ...]] = {}
-    features: list[int] = []
+    features = array("I")
     counts = np.zeros(len(texts), np.int64)
     for at, text in enumerate(texts):
         before = len(features)
@@ -230,7 +231,7 @@ def word_features(texts: Sequence[str], analyzer: Analyzer) -> tuple[NDArray[np.
                 numbers = known[word] = tuple(zlib.crc32(term.encode("utf-8", "replace")) for term in terms)
             features.extend(numbers)
         counts[at] = len(features) - before
-    return np.array(features, np.uint32), np.repeat(np.arange(len(texts), dtype=np.uint32), counts)
+    return np.frombuffer(features, np.uint32), np.repeat(np.arange(len(texts), dtype=np.uint32), counts)
 
 
 class Prior(_Plain):

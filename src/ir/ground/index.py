@@ -25,7 +25,7 @@ from ir.ground.folding import Folding
 from ir.ground.keys import Keys
 from ir.ground.meaning import Meaning, embedded
 from ir.ground.nearest import Nearest
-from ir.ground.postings import Postings, text_features
+from ir.ground.postings import Postings, feature_keys, text_features
 from ir.ground.surfaces import Surfaces
 from ir.ground.terms import Terms
 
@@ -80,16 +80,16 @@ class Index:
         keys["acronyms"] = Acronyms.keys(terms, surfaces, texts)
         step(SPELLING)
         grams = SURFACE_GRAMS if len(surfaces.texts.blob) <= MANY_CHARACTERS else FEWER_GRAMS
-        postings = {SPELLING: Postings.of(*text_features(texts, grams), len(texts))}
+        postings = {SPELLING: Postings.of(text_features(texts, grams), len(texts))}
         step(WORDS)
-        postings[WORDS] = Postings.of(*word_features(texts, analyzer), len(texts))
+        postings[WORDS] = Postings.of(feature_keys(*word_features(texts, analyzer)), len(texts))
         defined = bool(len(terms.definitions.blob))
         if defined:
             step("definitions")
             told = _told(terms, fold)
             cut = [text[:DEFINITION_CHARACTERS] for text in told]
-            postings[DEFINED_SPELLING] = Postings.of(*text_features(cut, DEFINITION_GRAMS), len(cut))
-            postings[DEFINED_WORDS] = Postings.of(*word_features(told, analyzer), len(told))
+            postings[DEFINED_SPELLING] = Postings.of(text_features(cut, DEFINITION_GRAMS), len(cut))
+            postings[DEFINED_WORDS] = Postings.of(feature_keys(*word_features(told, analyzer)), len(told))
         vectors: dict[str, list[Nearest]] = {}
         if embedders:
             step(MEANING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -34,10 +35,11 @@ class Keys:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, int]]) -> Keys:
-        found = [(key_of(word), row) for word, row in pairs]
-        hashes = np.fromiter((key for key, _ in found), np.uint64, len(found))
-        rows = np.fromiter((row for _, row in found), np.uint32, len(found))
-        return cls.sorted(hashes, rows)
+        hashes, rows = array("Q"), array("I")
+        for word, row in pairs:
+            hashes.append(key_of(word))
+            rows.append(row)
+        return cls.sorted(np.frombuffer(hashes, np.uint64), np.frombuffer(rows, np.uint32))
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> Keys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     Rows = NDArray[np.uint32]
     Floats = NDArray[np.float32]
 
-__all__ = ["Postings", "Scan", "best_places", "text_features"]
+__all__ = ["Postings", "Scan", "best_places", "feature_keys", "text_features"]
 
 _FILES = ("features", "starts", "idf", "rows", "weights")
 #: Weights lie between 0 and 1 and are kept in steps of this.
 _STEP = np.float32(1 / 65535)
 #: In a large index a feature that more than this share of the rows have tells them apart too little to be walked.
 _COMMON, _LARGE = 0.04, 100_000
+#: Where fewer rows than one in so many were touched, they are gathered instead of looked for.
+_SPARSE = 30
+#: So many keys, and texts, are worked on at once where a copy is made.
+_BLOCK, _TEXTS_AT_ONCE = 4_000_000, 50_000
 #: The steps of a rolling hash of characters.
 _FACTOR = np.uint32(0x01000193)
 
@@ -57,31 +62,33 @@ class Postings:
         self.weights = weights
 
     @classmethod
-    def of(cls, features: Features, rows: Rows, size: int) -> Postings:
-        """The index of ``size`` rows; ``features[i]`` occurs in ``rows[i]``, as often as it is said."""
-        keys = features.astype(np.uint64)
-        keys <<= np.uint64(32)
-        keys |= rows
+    def of(cls, keys: NDArray[np.uint64], size: int) -> Postings:
+        """The index of ``size`` rows. A key is a feature in its upper half and a row that has it in its lower; it comes
+        as often as the row has the feature. The keys are sorted in place: there may be very many."""
         keys.sort()
         new = np.empty(len(keys), bool)
         new[:1] = True
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
-        places = np.flatnonzero(new)
-        times = np.diff(places, append=len(keys))
-        keys = keys[places]
-        del new, places
+        again = np.flatnonzero(~new)
+        groups = np.cumsum(new, dtype=np.int32)[again] - 1
+        keys = keys[new]
+        del new
         held = keys.astype(np.uint32)  # the lower half: the row
         keys >>= np.uint64(32)
-        starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] + np.uint64(1)))
+        changes = np.empty(len(keys), bool)
+        changes[:1] = True
+        np.not_equal(keys[1:], keys[:-1], out=changes[1:])
+        starts = np.flatnonzero(changes)
         distinct = keys[starts].astype(np.uint32)
-        del keys
+        del keys, changes
         starts = np.append(starts, len(held)).astype(np.int64)
         df = np.diff(starts)
         idf = (np.log((1 + size) / (1 + df)) + 1).astype(np.float32)
         weights = np.repeat(idf, df)
-        weights *= 1 + np.log(times, dtype=np.float32)
-        norms = np.sqrt(np.bincount(held, weights * weights, minlength=size)).astype(np.float32)
-        weights /= norms[held]
+        if len(again):
+            repeated, times = np.unique(groups, return_counts=True)
+            weights[repeated] *= (1 + np.log(1 + times)).astype(np.float32)
+        _normalise(weights, held, size)
         if size > _LARGE:
             held, weights, starts = _without_common(held, weights, starts, df, size)
         steps = np.rint(weights / _STEP).astype(np.uint16)
@@ -89,10 +96,16 @@ class Postings:
 
     def scan(self, features: Features, into: Floats) -> Scan:
         """The cosine of a text with these features to every row, written to ``into``, which is all zeros before."""
+        touched = []
         for place, weight in zip(*self.weighted(features), strict=True):
             first, end = self.starts[place], self.starts[place + 1]
             part = np.multiply(self.weights[first:end], np.float32(weight) * _STEP, dtype=np.float32)
-            into[self.rows[first:end]] += part
+            rows = self.rows[first:end]
+            into[rows] += part
+            touched.append(rows)
+        if sum(map(len, touched)) * _SPARSE < self.size:
+            found = np.unique(np.concatenate(touched)).astype(np.int64) if touched else np.zeros(0, np.int64)
+            return Scan(into, found)
         return Scan(into, np.flatnonzero(into))
 
     def weighted(self, features: Features) -> tuple[list[int], list[float]]:
@@ -122,6 +135,17 @@ class Postings:
         return cls(size, *(np.load(folder / f"{name}-{part}.npy", mmap_mode="r") for part in _FILES))
 
 
+def _normalise(weights: Floats, rows: Rows, size: int) -> None:
+    """Bring each row to length one; in blocks, since sums are made in double precision."""
+    squares = np.zeros(size, np.float64)
+    blocks = [slice(first, first + _BLOCK) for first in range(0, len(rows), _BLOCK)]
+    for block in blocks:
+        squares += np.bincount(rows[block], weights[block] ** 2, minlength=size)
+    norms = np.sqrt(squares).astype(np.float32)
+    for block in blocks:
+        weights[block] /= norms[rows[block]]
+
+
 def _without_common(
     rows: Rows, weights: Floats, starts: NDArray[np.int64], df: NDArray[np.int64], size: int
 ) -> tuple[Rows, Floats, NDArray[np.int64]]:
@@ -148,24 +172,41 @@ def best_places(values: Floats, k: int) -> NDArray[np.int64]:
     return np.argpartition(values, len(values) - k)[len(values) - k :]
 
 
-def text_features(texts: list[str], sizes: tuple[int, ...]) -> tuple[Features, Rows]:
-    """The character n-grams of each text, with a space before and after it, as hashes."""
-    joined = " " + "  ".join(texts) + " "
-    letters = np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32)
+def text_features(texts: Sequence[str], sizes: tuple[int, ...]) -> NDArray[np.uint64]:
+    """The character n-grams of each text, with a space before and after it, as keys of :meth:`Postings.of`."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + 2
+    count = sum(int(np.maximum(lengths - size + 1, 0).sum()) for size in sizes)
+    keys = np.empty(count, np.uint64)
+    filled = 0
+    for first in range(0, len(texts), _TEXTS_AT_ONCE):
+        some = slice(first, first + _TEXTS_AT_ONCE)
+        for grams, rows in _grams(texts[some], lengths[some], sizes):
+            part = keys[filled : filled + len(grams)]
+            part[:] = grams
+            part <<= np.uint64(32)
+            part |= rows + np.uint32(first)
+            filled += len(grams)
+    return keys
+
+
+def _grams(texts: Sequence[str], lengths: NDArray[np.int64], sizes: tuple[int, ...]) -> Iterator[tuple[Features, Rows]]:
+    letters = np.frombuffer((" " + "  ".join(texts) + " ").encode("utf-32-le", "replace"), np.uint32)
     rows = np.repeat(np.arange(len(texts), dtype=np.uint32), lengths)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(
-        len(letters)
-    )  # characters from here to the end of its text
-    left = left.astype(np.int32)
-    features, owners = [], []
+    # How many characters there are from each to the end of its text.
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(letters))
     rolling = np.full(len(letters), 0x811C9DC5, np.uint32)
     for size in range(1, max(sizes) + 1):
-        reach = len(letters) - size + 1
+        reach = max(0, len(letters) - size + 1)
         rolling = (rolling[:reach] ^ letters[size - 1 :]) * _FACTOR
         rolling ^= rolling >> np.uint32(15)
         if size in sizes:
             whole = left[:reach] >= size
-            features.append(rolling[whole])
-            owners.append(rows[:reach][whole])
-    return np.concatenate(features), np.concatenate(owners)
+            yield rolling[whole], rows[:reach][whole]
+
+
+def feature_keys(features: Features, rows: Rows) -> NDArray[np.uint64]:
+    """Features and the rows that have them as keys of :meth:`Postings.of`."""
+    keys = features.astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= rows
+    return keys

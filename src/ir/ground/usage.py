@@ -16,7 +16,7 @@ from ir.ground.families import families
 from ir.ground.folding import Folding
 from ir.ground.meaning import embedded
 from ir.ground.nearest import Nearest
-from ir.ground.postings import Postings, best_places
+from ir.ground.postings import Postings, best_places, feature_keys
 from ir.ground.sparse import Sparse
 from ir.ground.texts import Texts
 
@@ -114,7 +114,7 @@ class UsageModel:
         shape = (len(documents), len(names))
         ones = np.ones(len(rows), np.float32)
         given = Sparse.of(np.array(rows, np.int64), np.array(columns, np.int64), ones, shape)
-        words = Postings.of(*word_features(texts, analyzer_for(language)), len(texts))
+        words = Postings.of(feature_keys(*word_features(texts, analyzer_for(language))), len(texts))
         vectors = [Nearest.of(embedded(embedder, texts)) for embedder in _embedders(embedders)]
         map_ = _mapped(words, vectors, given) if len(documents) >= FEWEST_FOR_MAP else None
         return cls(list(names), terms, words, vectors, given, language, embedders, map_)
