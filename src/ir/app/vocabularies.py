@@ -48,7 +48,7 @@ CHANNELS = [
     "definition-meaning",
 ]
 CHANNEL = Arg(
-    "ask this channel only",
+    "ground, eval: ask this channel only",
     choices=(*CHANNELS, "subword", "context", "usage", "usage-map", "prior"),
     flag="--channel",
     metavar="CHANNEL",
@@ -70,28 +70,32 @@ class VocabBuildRequest(Value):
     files: Annotated[
         tuple[str, ...], Arg("files with terms: CSV, JSONL, JSON or SKOS as JSON-LD", metavar="FILE", max_items=1000)
     ] = ()
-    add: Annotated[bool, Arg("add to the vocabulary that is there")] = False
-    policy: Annotated[str | None, Arg("CSV of terms and the probability of blocking them", metavar="FILE")] = None
-    usage: Annotated[str | None, Arg("JSONL of terms that were used together, perhaps with a text", metavar="FILE")] = (
+    add: Annotated[bool, Arg("build: add to the vocabulary that is there")] = False
+    policy: Annotated[str | None, Arg("build: CSV of terms and the probability of blocking them", metavar="FILE")] = (
         None
     )
+    usage: Annotated[
+        str | None, Arg("build: JSONL of terms that were used together, perhaps with a text", metavar="FILE")
+    ] = None
     embedders: Annotated[
         tuple[str, ...],
         Arg(
             "the embedding model that compares meaning",
             flag="--embedder",
             metavar="MODEL",
-            help="The embedding model that compares meaning (box); none for no model. Repeatable.",
+            help="build: the embedding model that compares meaning (box); none for no model. Repeatable.",
         ),
     ] = ()
-    subwords: Annotated[str | None, Arg("train, none, or the file of a fastText model", metavar="train|none|FILE")] = (
-        None
-    )
-    epochs: Annotated[int, Arg("how often training goes through the usage data", min=1, max=1000, metavar="N")] = 5
-    language: Annotated[str, Arg("the language of the terms", metavar="LANGUAGE")] = "english"
-    strict: Annotated[bool, Arg("make nothing if a row is wrong")] = False
+    subwords: Annotated[
+        str | None, Arg("build: train, none, or the file of a fastText model", metavar="train|none|FILE")
+    ] = None
+    epochs: Annotated[
+        int, Arg("build: how often training goes through the usage data", min=1, max=1000, metavar="N")
+    ] = 5
+    language: Annotated[str, Arg("build: the language of the terms", metavar="LANGUAGE")] = "english"
+    strict: Annotated[bool, Arg("build: make nothing if a row is wrong")] = False
     corpus: Annotated[
-        str | None, Arg("also make a corpus of this name of the terms", blank=False, metavar="CORPUS")
+        str | None, Arg("build: also make a corpus of this name of the terms", blank=False, metavar="CORPUS")
     ] = None
 
 
@@ -128,7 +132,7 @@ class VocabInfoRequest(Value):
     """Without ``name`` all vocabularies are listed."""
 
     name: Annotated[str | None, NAME] = None
-    verify: Annotated[bool, Arg("compare every file with its checksum")] = False
+    verify: Annotated[bool, Arg("info: compare every file with its checksum")] = False
 
 
 @dataclass(frozen=True)
@@ -163,9 +167,9 @@ class VocabLintRequest(Value):
 
     name: Annotated[str, NAME]
     kinds: Annotated[
-        tuple[str, ...], Arg("only this kind", choices="ir.ground.lint:KINDS", flag="--kind", metavar="KIND")
+        tuple[str, ...], Arg("lint: only this kind", choices="ir.ground.lint:KINDS", flag="--kind", metavar="KIND")
     ] = ()
-    most: Annotated[int, Arg("show at most so many of each kind", min=1, metavar="N")] = 20
+    shown: Annotated[int, Arg("lint: show at most so many of each kind", min=1, metavar="N")] = 20
 
 
 @dataclass(frozen=True)
@@ -194,14 +198,16 @@ class GroundRequest(Value):
     name: Annotated[str | None, Arg("the vocabulary; not needed if there is only one", blank=False, metavar="NAME")] = (
         None
     )
-    k: Annotated[int, Arg("terms per phrase", min=1, max=1000, clamp=True, short="-k", metavar="N")] = 10
-    text: Annotated[bool, Arg("each phrase is a text to take phrases from")] = False
-    floor: Annotated[bool, Arg("give nothing for a phrase whose best term scores like that of unrelated ones")] = False
-    min_count: Annotated[int, Arg("only terms that are used so often", min=0, metavar="N")] = 0
-    allow_blocked: Annotated[bool, Arg("terms of the policy list, too")] = False
+    k: Annotated[int, Arg("ground: terms per phrase", min=1, max=1000, clamp=True, short="-k", metavar="N")] = 10
+    text: Annotated[bool, Arg("ground: each phrase is a text to take phrases from")] = False
+    floor: Annotated[
+        bool, Arg("ground: give nothing for a phrase whose best term scores like that of unrelated ones")
+    ] = False
+    min_count: Annotated[int, Arg("ground: only terms that are used so often", min=0, metavar="N")] = 0
+    allow_blocked: Annotated[bool, Arg("ground: terms of the policy list, too")] = False
     channels: Annotated[tuple[str, ...], CHANNEL] = ()
-    explain: Annotated[bool, Arg("say what each channel gave", short="-e")] = False
-    schema: Annotated[bool, Arg("also a JSON Schema that allows these terms only")] = False
+    explain: Annotated[bool, Arg("ground: say what each channel gave", short="-e")] = False
+    schema: Annotated[bool, Arg("ground: also a JSON Schema that allows these terms only")] = False
 
 
 @dataclass(frozen=True)
@@ -250,9 +256,9 @@ class VocabEvalRequest(Value):
     name: Annotated[str, NAME]
     cases: Annotated[str | None, Arg("JSONL or CSV of phrases with their terms", metavar="FILE")] = None
     channels: Annotated[tuple[str, ...], CHANNEL] = ()
-    compare: Annotated[bool, Arg("each channel alone, too")] = False
-    most: Annotated[int, Arg("how many aliases to leave out in turn", min=1, metavar="N")] = 2000
-    plot: Annotated[str | None, Arg("draw precision and recall over the threshold", metavar="FILE.png")] = None
+    compare: Annotated[bool, Arg("eval: each channel alone, too")] = False
+    most: Annotated[int, Arg("eval: how many aliases to leave out in turn", min=1, metavar="N")] = 2000
+    plot: Annotated[str | None, Arg("eval: draw precision and recall over the threshold", metavar="FILE.png")] = None
 
 
 @dataclass(frozen=True)
@@ -455,7 +461,7 @@ def vocab_lint(request: VocabLintRequest, ctx: Context) -> VocabLintResponse:
     wanted = request.kinds or KINDS
     found = [finding for finding in lint(vocabulary) if finding.kind in wanted]
     counts = {kind: sum(finding.kind == kind for finding in found) for kind in wanted}
-    shown = [one for kind in wanted for one in [one for one in found if one.kind == kind][: request.most]]
+    shown = [one for kind in wanted for one in [one for one in found if one.kind == kind][: request.shown]]
     return VocabLintResponse(name, counts, tuple(Odd(one.kind, one.terms, one.message) for one in shown))
 
 

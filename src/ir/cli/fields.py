@@ -71,7 +71,9 @@ def derived(
     known: dict[str, Field] = {}
     for one in (request,) if isinstance(request, str) else request:
         module, _, name = one.partition(":")
-        known = {**fields_of(getattr(import_module(module), name)), **known}
+        known |= {
+            key: field for key, field in fields_of(getattr(import_module(module), name)).items() if key not in known
+        }
     other = defaults or {}
     taken = [known[one]._replace(default=other.get(one, known[one].default)) for one in known if one not in without]
     places = {field.name: field for field in taken if field.name in arguments}

@@ -28,7 +28,7 @@ __all__ = ["register"]
 
 ACTIONS = ("build", "info", "lint", "ground", "eval")
 _HOME = "ir.app.vocabularies"
-_REQUESTS = tuple(f"{_HOME}:{name}Request" for name in ("Ground", "VocabBuild", "VocabEval", "VocabLint", "VocabInfo"))
+_REQUESTS = tuple(f"{_HOME}:{name}Request" for name in ("VocabBuild", "VocabInfo", "VocabLint", "Ground", "VocabEval"))
 
 
 def register(app: typer.Typer) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -216,8 +217,11 @@ def _answer(postings: Postings, features: NDArray[np.uint32], surfaces: Surfaces
     return OverSurfaces(surfaces, scores, rows, lookup.hidden)
 
 
-def word_features(texts: Sequence[str], analyzer: Analyzer) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The stems of the words of each text, as hashes, and the text that each is of."""
+def word_features(
+    texts: Sequence[str], analyzer: Analyzer, *, pairs: bool = False
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The stems of the words of each text, as hashes, and the text that each is of; with ``pairs`` also those of two
+    words that stand together."""
     known: dict[str, tuple[int, ...]] = {}
     features = array("I")
     counts = np.zeros(len(texts), np.int64)
@@ -230,6 +234,9 @@ def word_features(texts: Sequence[str], analyzer: Analyzer) -> tuple[NDArray[np.
                 terms = analyzer.terms(word) or [word]
                 numbers = known[word] = tuple(zlib.crc32(term.encode("utf-8", "replace")) for term in terms)
             features.extend(numbers)
+        if pairs:
+            alone = features[before:]
+            features.extend((31 * left + right + 1) & 0xFFFFFFFF for left, right in pairwise(alone))
         counts[at] = len(features) - before
     return np.frombuffer(features, np.uint32), np.repeat(np.arange(len(texts), dtype=np.uint32), counts)
 

@@ -12,7 +12,7 @@ __all__ = ["phrases_in"]
 
 #: The words of a verbatim term, at most, and of a chunk.
 _LONGEST, _CHUNK = 6, 4
-_SHORTEST = 3
+_SHORTEST = 2
 _WORD = re.compile(r"[^\s,;.!?()\[\]{}\"“”„«»|]+(?:\.[^\s,;.!?()\[\]{}\"]+)*")
 _BREAK = re.compile(r"[,;.!?()\[\]{}\"“”„«»|\n]")
 #: Words that join phrases and are none.
