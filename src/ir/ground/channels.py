@@ -9,15 +9,17 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ir.analysis.analyzer import Analyzer
+from ir.analysis.languages import LANGUAGES, Stems
 from ir.ground.keys import Keys
 from ir.ground.postings import Postings, best_places, text_features
 from ir.ground.surfaces import Surfaces
+from ir.options import choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +38,7 @@ __all__ = [
     "Spelling",
     "Words",
     "given_scores",
+    "stems_of",
     "word_features",
 ]
 
@@ -45,6 +48,8 @@ SURFACE_GRAMS, FEWER_GRAMS, DEFINITION_GRAMS = (2, 3), (3,), (3,)
 MANY_CHARACTERS = 6_000_000
 #: So much of a definition is compared by its characters; its words all count.
 DEFINITION_CHARACTERS = 600
+#: A longer word has no stem, and after so many stems the memory of them begins anew.
+LONGEST_WORD, _MOST_STEMS = 100, 500_000
 
 
 class Lookup(NamedTuple):
@@ -195,14 +200,14 @@ class Spelling(_Plain):
 class Words:
     """Words that are the same but for their endings."""
 
-    def __init__(self, name: str, postings: Postings, analyzer: Analyzer, surfaces: Surfaces | None) -> None:
+    def __init__(self, name: str, postings: Postings, stems: Stems, surfaces: Surfaces | None) -> None:
         self.name = name
         self._postings = postings
-        self._analyzer = analyzer
+        self._stems = stems
         self._surfaces = surfaces
 
     def prepared(self, lookups: Sequence[Lookup]) -> Sequence[Any]:
-        features, rows = word_features([lookup.folded for lookup in lookups], self._analyzer)
+        features, rows = word_features([lookup.folded for lookup in lookups], self._stems)
         ends = np.searchsorted(rows, np.arange(1, len(lookups) + 1))
         return np.split(features, ends[:-1]) if len(lookups) else []
 
@@ -218,27 +223,35 @@ def _answer(postings: Postings, features: NDArray[np.uint32], surfaces: Surfaces
 
 
 def word_features(
-    texts: Sequence[str], analyzer: Analyzer, *, pairs: bool = False
+    texts: Sequence[str], stems: Stems, *, pairs: bool = False
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """The stems of the words of each text, as hashes, and the text that each is of; with ``pairs`` also those of two
-    words that stand together."""
-    known: dict[str, tuple[int, ...]] = {}
+    words that stand together. A stop word counts like any other: a name may be nothing else."""
+    distinct: set[str] = set()
+    for text in texts:
+        distinct.update(text.split())
+    if len(stems) > _MOST_STEMS:
+        stems.clear()
+    stems.learn([word for word in distinct if len(word) <= LONGEST_WORD])
+    known = {
+        word: zlib.crc32((stems[word] if len(word) <= LONGEST_WORD else word).encode("utf-8", "replace"))
+        for word in distinct
+    }
     features = array("I")
     counts = np.zeros(len(texts), np.int64)
     for at, text in enumerate(texts):
-        before = len(features)
-        for word in text.split():
-            numbers = known.get(word)
-            if numbers is None:
-                # A stop word that is all there is still says something.
-                terms = analyzer.terms(word) or [word]
-                numbers = known[word] = tuple(zlib.crc32(term.encode("utf-8", "replace")) for term in terms)
-            features.extend(numbers)
+        words = [known[word] for word in text.split()]
         if pairs:
-            alone = features[before:]
-            features.extend((31 * left + right + 1) & 0xFFFFFFFF for left, right in pairwise(alone))
-        counts[at] = len(features) - before
+            words += [(31 * left + right + 1) & 0xFFFFFFFF for left, right in pairwise(words)]
+        features.extend(words)
+        counts[at] = len(words)
     return np.frombuffer(features, np.uint32), np.repeat(np.arange(len(texts), dtype=np.uint32), counts)
+
+
+@lru_cache(maxsize=8)
+def stems_of(language: str) -> Stems:
+    """The stems of a language, which remember the words they met."""
+    return Stems(choice("language", language, LANGUAGES))
 
 
 class Prior(_Plain):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ir.analysis.analyzer import analyzer_for
 from ir.ground.acronyms import Acronyms
 from ir.ground.channels import (
     DEFINITION_CHARACTERS,
@@ -19,6 +18,7 @@ from ir.ground.channels import (
     Prior,
     Spelling,
     Words,
+    stems_of,
     word_features,
 )
 from ir.ground.folding import Folding
@@ -72,7 +72,7 @@ class Index:
         embedders: Sequence[str] = (),
         step: Callable[[str], None] = lambda name: None,
     ) -> Index:
-        analyzer = analyzer_for(language)
+        stems = stems_of(language)
         step("surfaces")
         surfaces, texts = Surfaces.of(terms, fold)
         keys = {"squeezed": Exact.squeezed(texts)}
@@ -82,14 +82,14 @@ class Index:
         grams = SURFACE_GRAMS if len(surfaces.texts.blob) <= MANY_CHARACTERS else FEWER_GRAMS
         postings = {SPELLING: Postings.of(text_features(texts, grams), len(texts))}
         step(WORDS)
-        postings[WORDS] = Postings.of(feature_keys(*word_features(texts, analyzer)), len(texts))
+        postings[WORDS] = Postings.of(feature_keys(*word_features(texts, stems)), len(texts))
         defined = bool(len(terms.definitions.blob))
         if defined:
             step("definitions")
             told = _told(terms, fold)
             cut = [text[:DEFINITION_CHARACTERS] for text in told]
             postings[DEFINED_SPELLING] = Postings.of(text_features(cut, DEFINITION_GRAMS), len(cut))
-            postings[DEFINED_WORDS] = Postings.of(feature_keys(*word_features(told, analyzer)), len(told))
+            postings[DEFINED_WORDS] = Postings.of(feature_keys(*word_features(told, stems)), len(told))
         vectors: dict[str, list[Nearest]] = {}
         if embedders:
             step(MEANING)
@@ -101,17 +101,17 @@ class Index:
         return cls(terms, language, surfaces, keys, postings, grams, vectors, embedders)
 
     def channels(self) -> list[Channel]:
-        analyzer = analyzer_for(self.language)
+        stems = stems_of(self.language)
         made: list[Channel] = [
             Exact(self.surfaces, self.keys["squeezed"]),
             Acronyms(self.surfaces, self.keys["acronyms"]),
             Spelling(SPELLING, self.postings[SPELLING], self.grams, self.surfaces),
-            Words(WORDS, self.postings[WORDS], analyzer, self.surfaces),
+            Words(WORDS, self.postings[WORDS], stems, self.surfaces),
         ]
         if DEFINED_WORDS in self.postings:
             made += [
                 Spelling(DEFINED_SPELLING, self.postings[DEFINED_SPELLING], DEFINITION_GRAMS, None),
-                Words(DEFINED_WORDS, self.postings[DEFINED_WORDS], analyzer, None),
+                Words(DEFINED_WORDS, self.postings[DEFINED_WORDS], stems, None),
             ]
         if self.vectors:
             loaded = [_embedder(name) for name in self.embedders]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ir.analysis.analyzer import analyzer_for
-from ir.ground.channels import Answer, Channel, Lookup, OverTerms, given_scores, word_features
+from ir.ground.channels import Answer, Channel, Lookup, OverTerms, given_scores, stems_of, word_features
 from ir.ground.families import families
 from ir.ground.folding import Folding
 from ir.ground.meaning import embedded
@@ -114,7 +113,7 @@ class UsageModel:
         shape = (len(documents), len(names))
         ones = np.ones(len(rows), np.float32)
         given = Sparse.of(np.array(rows, np.int64), np.array(columns, np.int64), ones, shape)
-        words = Postings.of(feature_keys(*word_features(texts, analyzer_for(language))), len(texts))
+        words = Postings.of(feature_keys(*word_features(texts, stems_of(language))), len(texts))
         vectors = [Nearest.of(embedded(embedder, texts)) for embedder in _embedders(embedders)]
         map_ = _mapped(words, vectors, given) if len(documents) >= FEWEST_FOR_MAP else None
         return cls(list(names), terms, words, vectors, given, language, embedders, map_)
@@ -133,7 +132,7 @@ class UsageModel:
     # What both channels make of a lookup once.
     def asked(self, lookups: Sequence[Lookup]) -> list[tuple[NDArray[np.uint32], list[Floats]]]:
         texts = [lookup.folded for lookup in lookups]
-        features, rows = word_features(texts, analyzer_for(self.language))
+        features, rows = word_features(texts, stems_of(self.language))
         ends = np.searchsorted(rows, np.arange(1, len(texts) + 1))
         vectors = [np.asarray(one(texts, input_type="query"), np.float32) for one in _embedders(self.embedders)]
         parts = np.split(features, ends[:-1]) if texts else []
