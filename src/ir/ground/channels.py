@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 __all__ = [
+    "PAIRS_FROM",
     "Answer",
     "Channel",
     "Exact",
@@ -48,6 +49,8 @@ SURFACE_GRAMS, FEWER_GRAMS, DEFINITION_GRAMS = (2, 3), (3,), (3,)
 MANY_CHARACTERS = 6_000_000
 #: So much of a definition is compared by its characters; its words all count.
 DEFINITION_CHARACTERS = 600
+#: Pairs of words are numbered from here on, words below it, where there are both.
+PAIRS_FROM = 1 << 31
 #: A longer word has no stem, and after so many stems the memory of them begins anew.
 LONGEST_WORD, _MOST_STEMS = 100, 500_000
 
@@ -226,7 +229,10 @@ def word_features(
     texts: Sequence[str], stems: Stems, *, pairs: bool = False
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """The stems of the words of each text, as hashes, and the text that each is of; with ``pairs`` also those of two
-    words that stand together. A stop word counts like any other: a name may be nothing else."""
+    words that stand together, numbered from :data:`PAIRS_FROM` on.
+
+    A stop word counts like any other: a name may be nothing else.
+    """
     distinct: set[str] = set()
     for text in texts:
         distinct.update(text.split())
@@ -242,7 +248,8 @@ def word_features(
     for at, text in enumerate(texts):
         words = [known[word] for word in text.split()]
         if pairs:
-            words += [(31 * left + right + 1) & 0xFFFFFFFF for left, right in pairwise(words)]
+            together = [(31 * left + right) % PAIRS_FROM + PAIRS_FROM for left, right in pairwise(words)]
+            words = [word % PAIRS_FROM for word in words] + together
         features.extend(words)
         counts[at] = len(words)
     return np.frombuffer(features, np.uint32), np.repeat(np.arange(len(texts), dtype=np.uint32), counts)

@@ -62,10 +62,15 @@ class Postings:
         self.weights = weights
 
     @classmethod
-    def of(cls, keys: NDArray[np.uint64], size: int) -> Postings:
+    def of(cls, keys: NDArray[np.uint64], size: int, *, shared_from: int | None = None) -> Postings:
         """The index of ``size`` rows. A key is a feature in its upper half and a row that has it in its lower; it comes
-        as often as the row has the feature. The keys are sorted in place: there may be very many."""
+        as often as the row has the feature. The keys are sorted in place: there may be very many.
+
+        Features from ``shared_from`` on are left out if only one row has them.
+        """
         keys.sort()
+        if shared_from is not None:
+            keys = keys[~_lonely(keys, shared_from)]
         new = np.empty(len(keys), bool)
         new[:1] = True
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
@@ -94,10 +99,10 @@ class Postings:
         steps = np.rint(weights / _STEP).astype(np.uint16)
         return cls(size, distinct, starts, idf, held, steps)
 
-    def scan(self, features: Features, into: Floats) -> Scan:
+    def scan(self, features: Features, into: Floats, *, unseen: bool = True) -> Scan:
         """The cosine of a text with these features to every row, written to ``into``, which is all zeros before."""
         touched = []
-        for place, weight in zip(*self.weighted(features), strict=True):
+        for place, weight in zip(*self.weighted(features, unseen=unseen), strict=True):
             first, end = self.starts[place], self.starts[place + 1]
             part = np.multiply(self.weights[first:end], np.float32(weight) * _STEP, dtype=np.float32)
             rows = self.rows[first:end]
@@ -108,16 +113,17 @@ class Postings:
             return Scan(into, found)
         return Scan(into, np.flatnonzero(into))
 
-    def weighted(self, features: Features) -> tuple[list[int], list[float]]:
-        """The known ones of these features, by their place, and their weights in a text of length one."""
+    def weighted(self, features: Features, *, unseen: bool = True) -> tuple[list[int], list[float]]:
+        """The known ones of these features, by their place, and their weights in a text of length one; ``unseen`` ones
+        are part of it, too."""
         wanted, times = np.unique(features, return_counts=True)
         if not len(self.features):
             return [], []
         places = np.searchsorted(self.features, wanted)
         places[places == len(self.features)] = 0
         known = self.features[places] == wanted
-        unseen = float(np.log(1 + self.size) + 1)
-        weights = np.where(known, self.idf[places], unseen) * (1 + np.log(times))
+        rarest = float(np.log(1 + self.size) + 1) if unseen else 0.0
+        weights = np.where(known, self.idf[places], rarest) * (1 + np.log(times))
         weights /= float(np.sqrt(np.square(weights).sum())) or 1.0
         return places[known].tolist(), weights[known].tolist()
 
@@ -133,6 +139,19 @@ class Postings:
     @classmethod
     def load(cls, folder: Path, name: str, size: int) -> Postings:
         return cls(size, *(np.load(folder / f"{name}-{part}.npy", mmap_mode="r") for part in _FILES))
+
+
+def _lonely(keys: NDArray[np.uint64], shared_from: int) -> NDArray[np.bool_]:
+    """Which of these sorted keys are of a feature from ``shared_from`` on that one row alone has."""
+    features = keys >> np.uint64(32)
+    same_row = np.empty(len(keys), bool)
+    same_row[:1] = False
+    np.equal(keys[1:], keys[:-1], out=same_row[1:])
+    first = np.flatnonzero(np.diff(features, prepend=features[:1] + np.uint64(1)))
+    rows = np.add.reduceat(~same_row, first, dtype=np.int64) if len(first) else np.zeros(0, np.int64)
+    counts = np.diff(np.append(first, len(keys)))
+    alone: NDArray[np.bool_] = np.repeat((rows < 2) & (features[first] >= np.uint64(shared_from)), counts)
+    return alone
 
 
 def _normalise(weights: Floats, rows: Rows, size: int) -> None:

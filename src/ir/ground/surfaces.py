@@ -19,12 +19,18 @@ __all__ = ["Surfaces"]
 
 
 class Surfaces:
-    """Rows in the order of their terms; ``owners[row]`` is the term and ``starts`` is where the rows of each begin."""
+    """Rows in the order of their terms; ``owners[row]`` is the term and ``starts`` is where the rows of each begin.
 
-    def __init__(self, texts: Texts, owners: NDArray[np.uint32], starts: NDArray[np.int64], keys: Keys) -> None:
+    The first ``own`` of a term's rows are its name and its display name, the rest are aliases.
+    """
+
+    def __init__(
+        self, texts: Texts, owners: NDArray[np.uint32], starts: NDArray[np.int64], own: NDArray[np.uint8], keys: Keys
+    ) -> None:
         self.texts = texts
         self.owners = owners
         self.starts = starts
+        self.own = own
         self._keys = keys
 
     @classmethod
@@ -32,17 +38,19 @@ class Surfaces:
         """The surfaces, and their texts as they are in hand anyway."""
         texts: list[str] = []
         starts = np.zeros(len(terms) + 1, np.int64)
+        named = np.ones(len(terms), np.uint8)
         aliases, first = iter(terms.aliases), terms.alias_starts.tolist()
         for at, (name, display) in enumerate(zip(terms.names, terms.displays, strict=True)):
             own = {fold(name): None}
             if display:
                 own[fold(display)] = None
+                named[at] = len(own)
             for _ in range(first[at + 1] - first[at]):
                 own[fold(next(aliases))] = None
             texts += own
             starts[at + 1] = len(texts)
         owners = np.repeat(np.arange(len(terms), dtype=np.uint32), np.diff(starts))
-        return cls(Texts.of(texts), owners, starts, Keys.of_words(texts)), texts
+        return cls(Texts.of(texts), owners, starts, named, Keys.of_words(texts)), texts
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -58,13 +66,20 @@ class Surfaces:
         offsets = np.cumsum(lengths) - lengths
         return np.repeat(first - offsets, lengths) + np.arange(int(lengths.sum())), offsets
 
+    def aliases(self) -> NDArray[np.int64]:
+        """The rows that are neither names nor display names."""
+        place = np.arange(len(self)) - self.starts[:-1][self.owners]
+        return np.flatnonzero(place >= self.own[self.owners])
+
     def save(self, folder: Path) -> None:
         self.texts.save(folder, "surfaces")
         np.save(folder / "surface_owners.npy", self.owners)
         np.save(folder / "surface_starts.npy", self.starts)
+        np.save(folder / "surface_own.npy", self.own)
         self._keys.save(folder, "surfaces")
 
     @classmethod
     def load(cls, folder: Path) -> Surfaces:
-        owners, starts = (np.load(folder / f"surface_{part}.npy", mmap_mode="r") for part in ("owners", "starts"))
-        return cls(Texts.load(folder, "surfaces"), owners, starts, Keys.load(folder, "surfaces"))
+        parts = ("owners", "starts", "own")
+        owners, starts, own = (np.load(folder / f"surface_{part}.npy", mmap_mode="r") for part in parts)
+        return cls(Texts.load(folder, "surfaces"), owners, starts, own, Keys.load(folder, "surfaces"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ir.ground.channels import Answer, Channel, Lookup, OverTerms, given_scores, stems_of, word_features
+from ir.ground.channels import PAIRS_FROM, Answer, Channel, Lookup, OverTerms, given_scores, stems_of, word_features
 from ir.ground.families import families
 from ir.ground.folding import Folding
 from ir.ground.meaning import embedded
@@ -33,9 +33,9 @@ _VOTERS, _POWER = 30, 4
 _LOOKED_AT = 200
 #: From so many documents on a map is worth its cost; its features, and how strongly it is held small.
 FEWEST_FOR_MAP = 1000
-_MOST_WORDS, _FEWEST_OF_WORD, _RIDGE = 4000, 3, 4.0
+_MOST_WORDS, _FEWEST_OF_WORD, _RIDGE = 6000, 3, 3.0
 #: A term that fewer documents have is not mapped to, and a map has at most so many numbers.
-_FEWEST_OF_TERM, _LARGEST_MAP = 3, 100_000_000
+_FEWEST_OF_TERM, _LARGEST_MAP = 2, 100_000_000
 _AT_ONCE = 20_000_000
 _HELD_BACK, _SEED = 0.2, 17
 
@@ -113,7 +113,9 @@ class UsageModel:
         shape = (len(documents), len(names))
         ones = np.ones(len(rows), np.float32)
         given = Sparse.of(np.array(rows, np.int64), np.array(columns, np.int64), ones, shape)
-        words = Postings.of(feature_keys(*word_features(texts, stems_of(language))), len(texts))
+        words = Postings.of(
+            feature_keys(*word_features(texts, stems_of(language), pairs=True)), len(texts), shared_from=PAIRS_FROM
+        )
         vectors = [Nearest.of(embedded(embedder, texts)) for embedder in _embedders(embedders)]
         map_ = _mapped(words, vectors, given) if len(documents) >= FEWEST_FOR_MAP else None
         return cls(list(names), terms, words, vectors, given, language, embedders, map_)
@@ -132,14 +134,14 @@ class UsageModel:
     # What both channels make of a lookup once.
     def asked(self, lookups: Sequence[Lookup]) -> list[tuple[NDArray[np.uint32], list[Floats]]]:
         texts = [lookup.folded for lookup in lookups]
-        features, rows = word_features(texts, stems_of(self.language))
+        features, rows = word_features(texts, stems_of(self.language), pairs=True)
         ends = np.searchsorted(rows, np.arange(1, len(texts) + 1))
         vectors = [np.asarray(one(texts, input_type="query"), np.float32) for one in _embedders(self.embedders)]
         parts = np.split(features, ends[:-1]) if texts else []
         return [(part, [space[at] for space in vectors]) for at, part in enumerate(parts)]
 
     def votes(self, features: NDArray[np.uint32], vectors: Sequence[Floats], hidden: Any) -> dict[int, float]:
-        scores, found = self._words.scan(features, np.zeros(self._words.size, np.float32))
+        scores, found = self._words.scan(features, np.zeros(self._words.size, np.float32), unseen=False)
         looked = [found[best_places(scores[found], _LOOKED_AT)]]
         looked += [
             space.best(vector[None], _LOOKED_AT)[0][0]
@@ -169,7 +171,7 @@ class UsageModel:
         """What the map gives each term of the vocabulary."""
         assert self._map is not None
         chosen, weights = self._map
-        places, values = self._words.weighted(features)
+        places, values = self._words.weighted(features, unseen=False)
         at = np.searchsorted(chosen, places)
         known = [
             (int(row), value)

@@ -263,14 +263,7 @@ class Vocabulary:
 
     def alias_rows(self, most: int) -> NDArray[np.int64]:
         """The surfaces of aliases, which can be held back; about ``most`` of them, from all over."""
-        surfaces = self.index.surfaces
-        first = np.zeros(len(surfaces), bool)
-        first[surfaces.starts[:-1]] = True  # names stay
-        rows = np.flatnonzero(~first)
-        displays = np.array([bool(display) for display in self.terms.displays])
-        second = surfaces.starts[:-1][displays] + 1
-        second = second[second < surfaces.starts[1:][displays]]
-        rows = np.setdiff1d(rows, second)  # display names stay, too
+        rows = self.index.surfaces.aliases()
         step = max(1, -(-len(rows) // most))
         return rows[::step]
 
