@@ -124,7 +124,8 @@ def show_built(response: VocabBuildResponse, output: Output) -> None:
     for problem in response.problems:
         print(visible(f"ir: {problem.file}:{problem.line}: {problem.message}"), file=sys.stderr)
     if response.left_out:
-        print(f"ir: {response.left_out:,} rows were left out", file=sys.stderr)
+        told_out = "1 row was" if response.left_out == 1 else f"{response.left_out:,} rows were"
+        print(f"ir: {told_out} left out", file=sys.stderr)
     _notes(response.notes)
 
 

@@ -159,6 +159,8 @@ class UsageModel:
         power = total[best].astype(np.float64) ** _POWER
         whole = float(power.sum())
         counted: dict[int, float] = {}
+        if whole <= 0:
+            return counted
         for document, vote in zip(documents[best].tolist(), power.tolist(), strict=True):
             first, end = int(self._given.starts[document]), int(self._given.starts[document + 1])
             for name in self._given.columns[first:end].tolist():
