@@ -152,7 +152,7 @@ def test_lint_tells_what_looks_wrong() -> None:
     found = lint(Vocabulary.of(terms, embedders=(), policy={"nobody": 0.99}))
     kinds = [finding.kind for finding in found]
     assert kinds.count("alias-is-term") == 3
-    assert next(finding.terms for finding in found if finding.kind == "alias-cycle") == ("a", "b", "c")
+    assert next(finding.terms for finding in found if finding.kind == "alias-cycle") == ("a", "c", "b")
     assert ("machine_learning", "machine-learning") in {one.terms for one in found if one.kind == "unreachable"}
     assert {"near-duplicate", "shared-alias", "policy-unknown"} <= set(kinds)
     assert lint(Vocabulary.of(["tea", "bread"], embedders=())) == []
