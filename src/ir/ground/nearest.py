@@ -20,8 +20,13 @@ __all__ = ["CODED_ROWS", "Nearest", "unit_rows"]
 #: Below so many rows a product with all of them is quick enough.
 CODED_ROWS = 20_000
 _TRAINING_ROWS = 16_384
-#: So many times what is wanted is scored exactly, and at least so many rows.
-_DEEPER, _FEWEST = 8, 400
+#: How many of the codes' best are scored exactly: the first of these that holds the true best of trial queries. Where
+#: none does, all rows are compared.
+_DEPTHS = (200, 300, 400, 600, 800, 1200, 1600)
+#: Numbers to a code, and how deep its order may be searched before finer codes are better.
+_CODES = ((2, 800), (1, 1600))
+_AT_ONCE = 32
+_TRIALS, _BEST, _TARGET = 48, 50, 0.995
 
 
 def unit_rows(matrix: NDArray[Any]) -> Floats:
@@ -35,40 +40,40 @@ def unit_rows(matrix: NDArray[Any]) -> Floats:
 class Nearest:
     """Rows of length one, by cosine."""
 
-    def __init__(self, rows: NDArray[Any], codes: Any = None) -> None:
+    def __init__(self, rows: NDArray[Any], codes: Any = None, depth: int = 0) -> None:
         self.rows = rows
         self._codes = codes
+        self._depth = depth
 
     @classmethod
     def of(cls, rows: NDArray[Any]) -> Nearest:
-        """Codes are made where they are worth it: half a byte for two numbers."""
+        """Codes are made where they are worth it: half a byte for two numbers, or for one if that is too coarse."""
         if len(rows) < CODED_ROWS or rows.shape[1] % 2:
             return cls(rows)
-        import faiss
-
-        codes = faiss.IndexPQFastScan(rows.shape[1], rows.shape[1] // 2, 4, faiss.METRIC_INNER_PRODUCT)
-        codes.pq.cp.niter = 8
-        step = max(1, len(rows) // _TRAINING_ROWS)
-        codes.train(np.ascontiguousarray(rows[::step][:_TRAINING_ROWS], np.float32))
-        for first in range(0, len(rows), 65_536):
-            codes.add(np.ascontiguousarray(rows[first : first + 65_536], np.float32))
-        return cls(rows, codes)
+        trial = _Trial(rows)
+        for size, deepest in _CODES:
+            codes = _coded(rows, rows.shape[1] // size)
+            depth = trial.depth_needed(codes, deepest)
+            if depth is not None:
+                return cls(rows, codes, depth)
+        return cls(rows)
 
     def best(self, queries: Floats, k: int) -> list[tuple[Numbers, Floats]]:
         """For each query the numbers of the ``k`` nearest rows, best first, and their cosines."""
         if self._codes is not None:
-            depth = min(max(_DEEPER * k, _FEWEST), len(self.rows))
+            depth = min(int(self._depth * max(1.0, k / 64)), len(self.rows))
             near = self._codes.search(np.ascontiguousarray(queries, np.float32), depth)[1]
             return [
                 _ordered(found, self.scores(query, found), k)
                 for query, found in zip(queries, (row[row >= 0] for row in near), strict=True)
             ]
-        rows = np.asarray(self.rows, np.float32)
         answers = []
-        for query in queries:
-            scores = rows @ query
-            found = best_places(scores, k)
-            answers.append(_ordered(found, scores[found], k))
+        rows = np.asarray(self.rows, np.float32)
+        for first in range(0, len(queries), _AT_ONCE):
+            # One product for several queries: each row is read once for all of them.
+            for scores in np.asarray(queries[first : first + _AT_ONCE], np.float32) @ rows.T:
+                found = best_places(scores, k)
+                answers.append(_ordered(found, scores[found], k))
         return answers
 
     def scores(self, query: Floats, numbers: Numbers) -> Floats:
@@ -81,6 +86,7 @@ class Nearest:
             import faiss
 
             faiss.write_index(self._codes, str(folder / f"{name}.codes"))
+            np.save(folder / f"{name}-depth.npy", np.array(self._depth))
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Nearest:
@@ -90,7 +96,37 @@ class Nearest:
             return cls(rows)
         import faiss
 
-        return cls(rows, faiss.read_index(str(path)))
+        return cls(rows, faiss.read_index(str(path)), int(np.load(folder / f"{name}-depth.npy")))
+
+
+def _coded(rows: NDArray[Any], parts: int) -> Any:
+    import faiss
+
+    codes = faiss.IndexPQFastScan(rows.shape[1], parts, 4, faiss.METRIC_INNER_PRODUCT)
+    codes.pq.cp.niter = 8
+    step = max(1, len(rows) // _TRAINING_ROWS)
+    codes.train(np.ascontiguousarray(rows[::step][:_TRAINING_ROWS], np.float32))
+    for first in range(0, len(rows), 65_536):
+        codes.add(np.ascontiguousarray(rows[first : first + 65_536], np.float32))
+    return codes
+
+
+class _Trial:
+    """Mixtures of rows that are far apart, with their true nearest."""
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        some = np.asarray(rows[:: max(1, len(rows) // (2 * _TRIALS))][: 2 * _TRIALS], np.float32)
+        self._queries = unit_rows(some[:_TRIALS] + np.float32(0.3) * some[_TRIALS : 2 * _TRIALS])
+        self._truth = [found for found, _ in Nearest(rows).best(self._queries, _BEST)]
+
+    def depth_needed(self, codes: Any, deepest: int) -> int | None:
+        """The smallest depth at which the codes' best hold the true ones."""
+        order = codes.search(self._queries, min(deepest, codes.ntotal))[1]
+        for depth in (depth for depth in _DEPTHS if depth <= deepest):
+            pairs = zip(self._truth, order, strict=True)
+            if sum(len(np.intersect1d(one, near[:depth])) for one, near in pairs) >= _TARGET * _BEST * _TRIALS:
+                return depth
+        return None
 
 
 def _ordered(numbers: Numbers, scores: Floats, k: int) -> tuple[Numbers, Floats]:
