@@ -37,6 +37,8 @@ __all__ = ["Index"]
 SPELLING, WORDS = "spelling", "words"
 DEFINED_SPELLING, DEFINED_WORDS = "definition-spelling", "definition-words"
 MEANING, DEFINED_MEANING = "meaning", "definition-meaning"
+#: More surfaces are not embedded: vectors would take gigabytes, and spelling finds most of them.
+MOST_EMBEDDED = 600_000
 
 
 class Index:
@@ -94,7 +96,8 @@ class Index:
         if embedders:
             step(MEANING)
             loaded = [_embedder(name) for name in embedders]
-            vectors[MEANING] = [Nearest.of(embedded(embedder, texts)) for embedder in loaded]
+            if len(texts) <= MOST_EMBEDDED:
+                vectors[MEANING] = [Nearest.of(embedded(embedder, texts)) for embedder in loaded]
             if defined:
                 whole = [". ".join(filter(None, parts)) for parts in zip(*_told_parts(terms), strict=True)]
                 vectors[DEFINED_MEANING] = [Nearest.of(embedded(embedder, whole)) for embedder in loaded]
@@ -115,7 +118,8 @@ class Index:
             ]
         if self.vectors:
             loaded = [_embedder(name) for name in self.embedders]
-            made.append(Meaning(MEANING, loaded, self.vectors[MEANING], self.surfaces))
+            if MEANING in self.vectors:
+                made.append(Meaning(MEANING, loaded, self.vectors[MEANING], self.surfaces))
             if DEFINED_MEANING in self.vectors:
                 made.append(Meaning(DEFINED_MEANING, loaded, self.vectors[DEFINED_MEANING], None))
         if self.terms.counts.any():
