@@ -124,6 +124,7 @@ _SUBMODULES = (
     *("analysis", "app", "base", "cli", "config", "embed", "errors", "eval", "eval_gen", "filters", "formulate"),
     *(
         "graph",
+        "ground",
         "index",
         "maintain",
         "operations",

@@ -107,6 +107,7 @@ _HOMES = {
     "grep": "grepping",
     "impact": "relations",
     "implementations": "relations",
+    "ground": "vocabularies",
     "import": "transfer",
     "info": "corpora",
     "ingest": "ingesting",
@@ -134,6 +135,10 @@ _HOMES = {
     "traverse": "traversing",
     "tune": "tuning",
     "upgrade": "upgrading",
+    "vocab-build": "vocabularies",
+    "vocab-eval": "vocabularies",
+    "vocab-info": "vocabularies",
+    "vocab-lint": "vocabularies",
     "watch": "watching",
 }
 _KNOWN: dict[str, Operation[Any, Any]] = {}

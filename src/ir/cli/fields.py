@@ -52,7 +52,7 @@ def _named(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def derived(
     command: Callable[..., Any],
-    request: str,
+    request: str | Sequence[str],
     *,
     arguments: Sequence[str] = (),
     without: Sequence[str] = (),
@@ -61,14 +61,19 @@ def derived(
 ) -> Callable[..., Any]:
     """``command`` with the fields of ``request`` (``"module:Class"``) as parameters.
 
+    A command of several operations has the fields of all their requests; those of one name are described alike.
     ``arguments`` are those fields that stand without an option, in this order; those among them that are ``required``
     have a default elsewhere. ``without`` are taken care of by the command itself. ``defaults`` are those that hold at
     a terminal instead of the request's.
     """
     if _NAMES_ONLY.get():
         return _named(command)
-    module, _, name = request.partition(":")
-    known = fields_of(getattr(import_module(module), name))
+    known: dict[str, Field] = {}
+    for one in (request,) if isinstance(request, str) else request:
+        module, _, name = one.partition(":")
+        known |= {
+            key: field for key, field in fields_of(getattr(import_module(module), name)).items() if key not in known
+        }
     other = defaults or {}
     taken = [known[one]._replace(default=other.get(one, known[one].default)) for one in known if one not in without]
     places = {field.name: field for field in taken if field.name in arguments}

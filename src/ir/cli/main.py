@@ -55,6 +55,7 @@ COMMANDS = {
     "store": "store",
     "space": "space",
     "keyword": "keyword",
+    "vocab": "vocab",
     "gc": "cleaning",
     "maintain": "maintain",
     "policy": "schedule",

@@ -22,6 +22,7 @@ __all__ = [
     "registry_path",
     "runtime_dir",
     "safe_name",
+    "vocabularies_dir",
 ]
 
 #: The variables that move our folders.
@@ -101,6 +102,11 @@ def corpora_dir() -> Path:
 def corpus_dir(name: str) -> Path:
     """The folder of a named corpus."""
     return corpora_dir() / safe_name(name)
+
+
+def vocabularies_dir() -> Path:
+    """The folder of all vocabularies of the workspace."""
+    return workspace_folder(data_dir()) / "vocabularies"
 
 
 def jobs_dir(name: str) -> Path:

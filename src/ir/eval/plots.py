@@ -23,7 +23,15 @@ from ir.eval.measures import Qrels, mean, measure_names, per_query_values
 from ir.eval.runs import Run, rankings
 from ir.eval.sweep import SelectionSweep
 
-__all__ = ["plot_bars", "plot_by_k", "plot_distractors", "plot_frontier", "plot_scores", "run_by_k"]
+__all__ = [
+    "plot_bars",
+    "plot_by_k",
+    "plot_distractors",
+    "plot_frontier",
+    "plot_scores",
+    "plot_thresholds",
+    "run_by_k",
+]
 
 _SIZE = (7.0, 4.2)
 _DPI = 110
@@ -169,6 +177,19 @@ def plot_frontier(
             [best.value(x)], [best.value(y)], marker="*", s=160, label=f"best {sweep.objective.replace('_', ' ')}"
         )
     axes.legend(title="labels: max_k · rel", fontsize=8)
+    return _png(figure, path)
+
+
+def plot_thresholds(
+    grid: Sequence[tuple[float, float, float, float]], *, chosen: float | None = None, path: str | Path | None = None
+) -> bytes:
+    """Precision, recall and F1 over the threshold; ``grid`` has ``(threshold, precision, recall, f1)``."""
+    figure, axes = _axes("What a threshold makes of it", "threshold", "share")
+    for column, name in enumerate(("precision", "recall", "F1"), start=1):
+        axes.plot([row[0] for row in grid], [row[column] for row in grid], marker=".", label=name)
+    if chosen is not None:
+        axes.axvline(chosen, color="black", linestyle="--", label=f"chosen: {chosen:.3f}")
+    axes.legend(fontsize=8)
     return _png(figure, path)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "found",
     "gotten",
     "grepped",
+    "grounded",
     "refreshed",
     "stated",
 ]
@@ -238,6 +239,22 @@ def grepped(responses: Sequence[Any], *, budget: int, skip: int, notes: Sequence
     shown = len(page.entries)
     more = shown < len(matches) or any(response.next_skip is not None for response in responses)
     return Answer("\n".join(page.lines), {**page.head, "matches": page.entries}, skip + shown, more)
+
+
+def grounded(response: Any, *, budget: int, notes: Sequence[str]) -> Answer:
+    """The terms for each phrase."""
+    notes = _notes((*notes, *response.notes))
+    head: dict[str, Any] = {"vocabulary": response.vocabulary} | ({"notes": list(notes)} if notes else {})
+    page = Page(budget - _FRAME // 2, head, [f"vocabulary {response.vocabulary}. {NOTICE}", *_told("", notes)])
+    for one in response.phrases:
+        terms = [{"term": term.term, "score": round(term.score, 3)} for term in one.terms]
+        told = ", ".join(f"{term['term']} {term['score']}" for term in terms) or "nothing"
+        phrase = shortened(one.phrase, 60)
+        if not page.add({"phrase": phrase, "terms": terms}, [as_line(f"{phrase}: {told}")]):
+            page.head["left_out"] = len(response.phrases) - len(page.entries)
+            page.lines.append(f"{page.head['left_out']} more phrases; ask for them apart.")
+            break
+    return Answer("\n".join(page.lines), {**page.head, "phrases": page.entries}, len(page.entries))
 
 
 def stated(response: Any, jobs: Sequence[Mapping[str, Any]], fresh: Callable[[str], str], *, budget: int) -> Answer:

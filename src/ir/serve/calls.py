@@ -243,6 +243,10 @@ class Calls:
         answer = ontology.answered(response, budget=budget, notes=asking.notes, fresh=fresh)
         return asking.finished(answer, False, arguments)
 
+    def _ground(self, arguments: Any, asking: _Asking) -> Answer:
+        response = asking.call("ground", TOOLS["ground"].asked(arguments))
+        return answers.grounded(response, budget=asking.budget(arguments), notes=asking.notes)
+
     def _status(self, arguments: Any, asking: _Asking) -> Answer:
         if arguments.job is not None:
             job = self.jobs.find(arguments.job)
@@ -345,7 +349,7 @@ class _Asking:
 
     def budget(self, arguments: Any) -> int:
         """How long the answer may be, in tokens."""
-        return int(arguments.max_tokens or self._calls.session.settings["mcp.max_tokens"])
+        return int(getattr(arguments, "max_tokens", None) or self._calls.session.settings["mcp.max_tokens"])
 
     def skip(self, arguments: Any) -> int:
         """How many results were shown before."""

@@ -122,6 +122,18 @@ class Symbol(Value):
 
 
 @dataclass(frozen=True)
+class Ground(Value):
+    phrases: Annotated[tuple[str, ...], Arg("what to look up", blank=False, max_items=100, max_chars=20_000)]
+    vocabulary: Annotated[str | None, Arg("default: the only one", blank=False)] = None
+    k: Annotated[int, Arg("terms per phrase", min=1, max=100, clamp=True)] = 5
+    text: Annotated[bool, Arg("phrases are texts")] = False
+
+    def __post_init__(self) -> None:
+        if not self.phrases:
+            raise InvalidInput("Give at least one phrase.")
+
+
+@dataclass(frozen=True)
 class Status(Value):
     corpus: Annotated[str | None, Arg("one corpus; default: all", blank=False)] = None
     job: Annotated[str | None, Arg("handle of a refresh that goes on", blank=False)] = None
@@ -168,6 +180,10 @@ def _discovered(arguments: Discover) -> dict[str, Any]:
     corpora = (arguments.corpus,) if isinstance(arguments.corpus, str) else arguments.corpus
     level = "body" if arguments.detail == FULL else "metadata"
     return {"targets": corpora, "disclose": level} | _plain("query", "max_k", "mode", "filter")(arguments)
+
+
+def _grounded(arguments: Ground) -> dict[str, Any]:
+    return _plain("phrases", "k", "text", name="vocabulary")(arguments)
 
 
 def _gotten(arguments: Get) -> dict[str, Any]:
@@ -226,6 +242,12 @@ TOOLS: dict[str, Tool] = {
             ontology.asked,
             operations=("ontology-query",),
             output=ontology.output_schema,
+        ),
+        Tool(
+            "ground",
+            "Find terms of a fixed vocabulary (tags, skills) that phrases mean.",
+            Ground,
+            _grounded,
         ),
         Tool(
             "status",
