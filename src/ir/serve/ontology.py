@@ -37,7 +37,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 class OntologyArguments(Value):
     semanticQuery: Annotated[str, Arg("question", blank=False, max_chars=100_000)]
     corpus: Annotated[str, Arg("name", blank=False)] = "."
-    objectType: Annotated[str | None, Arg("module, type, function, …", blank=False)] = None
+    objectType: Annotated[str | None, Arg("module, type, method", blank=False)] = None
     precision: Annotated[bool, Arg("rerank")] = True
     followLinks: Annotated[bool, Arg("fill _meta.expandedContext")] = False
     linkDepth: Annotated[int, Arg("1 only", min=1, max=1)] = 1
@@ -48,7 +48,7 @@ class OntologyArguments(Value):
     minRelevance: Annotated[float | None, Arg("least similarity", min=0, max=1)] = None
     distanceMetric: Annotated[str, Arg("of similarity", choices="ir.query.parameters:METRICS")] = "cosine"
     interfaceName: Annotated[str | None, Arg("implementers only", blank=False)] = None
-    traverseLink: Annotated[str | None, Arg("only calls, tests, …", blank=False)] = None
+    traverseLink: Annotated[str | None, Arg("such as calls", blank=False)] = None
     filter: Annotated[Mapping[str, Any] | None, Arg("by metadata")] = None
     domain: Annotated[str | None, Arg("a folder", blank=False)] = None
     include: Annotated[tuple[str, ...], Arg("more of each", choices="ir.query.parameters:INCLUDES")] = ()
