@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ir.code.exports import hashable
 from ir.code.facts import Facts
+from ir.code.garbage import uncollected
 from ir.code.languages import language_named
 from ir.code.values import EXACT, Dialect, Lookup, Reference, Values
 from ir.links import Edge
@@ -104,7 +105,8 @@ def kept(facts: Facts, family: str) -> str:
     )
 
 
-def links_of(payload: str, lookup: Lookup) -> Iterable[Edge]:
+@uncollected
+def links_of(payload: str, lookup: Lookup) -> list[Edge]:
     """The links out of the definitions of one file. Each says how it is known, and on which line it stands."""
     return _Links(json.loads(payload), lookup).all()
 
@@ -137,14 +139,15 @@ class _Links:
         self._values = Values(facts, self._dialect, lookup)
         self._found: dict[tuple[str, str, str], dict[str, Any]] = {}
 
-    def all(self) -> Iterable[Edge]:
+    def all(self) -> list[Edge]:
         self._take_imports()
         self._take_bases()
         self._take_interfaces()
         self._take_calls()
         self._take_references()
-        for (source, kind, target), properties in self._found.items():
-            yield Edge(source, kind, target, None, properties)
+        return [
+            Edge(source, kind, target, None, properties) for (source, kind, target), properties in self._found.items()
+        ]
 
     def _take_imports(self) -> None:
         module = self._key("")

@@ -10,6 +10,7 @@ from typing import Any
 from ir.base import IndexPlan, Surface
 from ir.code.exports import exports
 from ir.code.facts import Definition, Facts
+from ir.code.garbage import uncollected
 from ir.code.languages import Language, language_of
 from ir.code.linking import kept, links_of, symbol_key
 from ir.code.mentions import mentioned_by
@@ -36,6 +37,7 @@ class Code(Chunked):
 
     code_version = 1
 
+    @uncollected
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         text = text_of(raw, self.text_key)
         if artifact_id.rsplit("/", 1)[-1] == "go.mod":
