@@ -20,9 +20,13 @@ EXACT, INFERRED = 0, 1
 _NOTHING: Mapping[str, Any] = {}
 #: How many things an expression may stand for before it stands for anything.
 _MANY = 6
+#: The same, where all of them are functions or types: a table of functions is gone through as a whole.
+_MANY_TO_CALL = 48
 #: How many calls of a function are looked at for what they give to its parameters.
 _MANY_CALLS = 24
 _DEEP = 40
+#: How many expressions are followed for one question: functions that give each other things can go in circles.
+_LONG = 400
 #: Through how many functions a parameter is followed back to what was given.
 _FAR = 3
 
@@ -79,6 +83,7 @@ class Values:
         self._calls: Mapping[str, Sequence[Any]] = facts.get("calls", {})
         self._asking: set[Any] = set()
         self._cuts = 0
+        self._steps = 0
         self._giving = 0
         self._runs: dict[Any, Found] = {}
         self._known: dict[Any, Found] = {}
@@ -97,7 +102,10 @@ class Values:
         known = self._known.get(mark)
         if known is not None:
             return known
-        if mark in self._asking or len(self._asking) > _DEEP:
+        if not self._asking:
+            self._steps = 0
+        self._steps += 1
+        if mark in self._asking or len(self._asking) > _DEEP or self._steps > _LONG:
             self._cuts += 1
             return {}
         self._asking.add(mark)
@@ -106,7 +114,7 @@ class Values:
             found = self._of(expression, at)
         finally:
             self._asking.discard(mark)
-        if len(found) > _MANY:
+        if len(found) > _MANY and not (len(found) <= _MANY_TO_CALL and all(map(_can_be_called, found))):
             found = {}
         # What met itself on the way may be more when it is asked from elsewhere; a question of its own is answered.
         if self._cuts == before or not self._asking:
@@ -137,9 +145,9 @@ class Values:
                 return {}
             given = self._variables.get(e[1], {}).get(e[2], ())
             values = [value for value in given if value is not None and value[0] != "item"]
-            if not values and e[2] in self._parameters.get(e[1], ("", {}))[1]:
-                return self.given(e[1], e[2])
             found = self._all(values, path)
+            if e[2] in self._parameters.get(e[1], ("", {}))[1] and all(map(_is_open, found)):
+                found = self.given(e[1], e[2]) or found
             # A variable that is given a value is known by that; an import or a definition inside a function is not one.
             plain = all(
                 value[0] in ("d", "m") or (value[0] == "." and value[1] and value[1][0] == "m") for value in values
@@ -306,11 +314,12 @@ class Values:
             return found
         self._giving += 1
         function, place = ("f", self.path, symbol), positions[parameter]
-        for callee, arguments in self._calls.get(_called_as(symbol), ())[:_MANY_CALLS]:
-            for to, value in arguments:
-                if to in (parameter, place) and function in self._run_by(callee):
-                    for reference in self.of(value):
-                        found[reference] = INFERRED
+        for name in _called_as(symbol):
+            for callee, arguments in self._calls.get(name, ())[:_MANY_CALLS]:
+                for to, value in arguments:
+                    if to in (parameter, place) and function in self._run_by(callee):
+                        for reference in self.of(value):
+                            found[reference] = INFERRED
         self._giving -= 1
         return found
 
@@ -675,6 +684,15 @@ class Values:
         return []
 
 
+def _is_open(reference: Reference) -> bool:
+    """Whether a declared type says nothing of what a thing is: anything, or any function."""
+    return reference[0] == "xi" and reference[1].rpartition(".")[2] in ("Callable", "Any", "object", "any", "Function")
+
+
+def _can_be_called(reference: Reference) -> bool:
+    return reference[0] in ("f", "c", "nf") or (reference[0] in ("l", "gives") and len(reference) <= _MANY_TO_CALL)
+
+
 def _units(unit: str, *, outer: bool) -> list[str]:
     """A package, and where names of those around it are seen too, those."""
     parts = unit.split(".")
@@ -686,10 +704,10 @@ def _made(reference: Reference) -> Reference:
     return ("nf", *reference[1:]) if reference[0] == "f" else reference
 
 
-def _called_as(symbol: str) -> str:
-    """The word that a call of this function ends with: a constructor is called by the name of its type."""
+def _called_as(symbol: str) -> list[str]:
+    """The words that a call of this function may end with: a constructor is called by the name of its type too."""
     parts = symbol.replace("().", "#").rstrip("#").split("#")
-    return parts[-2] if parts[-1] in ("__init__", "__new__") and len(parts) > 1 else parts[-1]
+    return parts[-2:] if parts[-1] in ("__init__", "__new__") and len(parts) > 1 else parts[-1:]
 
 
 def _under(key: Any, entries: Sequence[tuple[Any, tuple[Any, str]]]) -> list[tuple[Any, str]]:

@@ -149,7 +149,7 @@ class Python(PythonBodies):
         for item in decorators:
             self.visit(item, scope)
             if item.type != "call":
-                self.add_call(item, scope)
+                self.add_call(item, scope, ("d", symbol))
         if is_type:
             self.define_type(node, body, scope, inner)
         else:

@@ -156,11 +156,11 @@ class Reader:
         head = given[0]
         if head == "v":
             owner = self.facts.definitions[given[1]]
-            if given[2] in owner.parameters:
-                return given
             held = owner.variables if owner.kind != "type" else owner.members
             values = [value for value in held.get(given[2], ()) if value is None or value[0] != "item"]
-            return either(self.without_variables(value, depth + 1) for value in values[:4])
+            found = [self.without_variables(value, depth + 1) for value in values[:4] if value != given]
+            # What a parameter is given is known in its own file at most; what it is declared as, everywhere.
+            return either([*found, given] if given[2] in owner.parameters else found)
         if head == ".":
             inner = self.without_variables(given[1], depth + 1)
             return (".", inner, given[2]) if inner is not None else None
