@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ir.code.builtins import METHODS
 from ir.code.exports import hashable
 from ir.code.facts import Facts
 from ir.code.garbage import uncollected
@@ -22,16 +23,6 @@ LINKS = ("contains", "imports", "calls", "inherits", "references", "tests", "doc
 _HOW = {EXACT: "exact"}
 INFERRED = "inferred"
 UNIQUE = "unique-name"
-#: A method by this name is had by too many types outside of any corpus for its name to say whose it is.
-_COMMON = frozenset(
-    """
-    Add Close Contains Count Dispose Equals Error Get Len Read Remove Set String ToString Unwrap Write add
-    append apply as_str bind call catch clear clone close cmp contains copy count decode default encode eq
-    equals exec extend filter find fmt forEach format from get hashCode index insert into isEmpty is_empty
-    items iter iterator join keys len length map match new next open pop push put read remove replace run
-    send set size slice sort split start stop strip test then toString to_string unwrap update values write
-    """.split()  # noqa: SIM905
-)
 _TESTS = re.compile(
     r"(^|/)(tests?|__tests__|spec|testing|androidTest)/|(^|/)(test_[^/]*|conftest)\.py$|(_test|_tests|Tests?|Spec|IT)\.[a-z]+$"
     r"|\.(test|spec)\.[a-z]+$",
@@ -229,7 +220,7 @@ class _Links:
             for reference, known in found.items()
             if reference[0] in ("f", "c")
         ]
-        if inside or callee is None or callee[0] != "." or name in _COMMON:
+        if inside or callee is None or callee[0] != "." or name in METHODS[self._family]:
             return inside
         if self._dialect.has_extensions:
             only = self._lookup(f"{self._family}-extension:{name}")

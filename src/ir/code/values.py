@@ -603,6 +603,8 @@ class Values:
                     for reference in self.instance(part, path)
                     if reference[0] == "i"
                 }
+            if name in ("tuple", "Tuple") and len(parts) > 1 and parts[-1] is not None:
+                return self.instance(("tuple", *parts), path)
             if name in OF_VALUES and parts:
                 inner = self.instance(parts[-1], path)
                 return {("l", *sorted(inner, key=repr)): INFERRED}
@@ -722,6 +724,8 @@ def _elements(given: Found) -> Found:
         if reference[0] == "l":
             for inner in reference[1:]:
                 found[inner] = INFERRED
+        elif reference[0] == "tuple":
+            found.update(dict.fromkeys((inner for part in reference[1:] for inner in part), INFERRED))
     return found
 
 

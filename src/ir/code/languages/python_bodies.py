@@ -183,7 +183,7 @@ class PythonBodies(PythonExpressions):
                 if len(parts) == len(each):
                     self.assign(part, self.expression(parts[position], scope), scope, parts[position])
                 else:
-                    self.assign(part, ("[]", value) if value is not None else None, scope)
+                    self.assign(part, ("[]", value, position) if value is not None else None, scope)
         elif kind == "subscript":
             self.visit(target, scope)
             inner, key = target.child_by_field_name("value"), self.key(target.child_by_field_name("subscript"))
@@ -377,6 +377,8 @@ class PythonBodies(PythonExpressions):
         if node.named_children:
             given = node.named_children[0]
             value = self.take(given, scope)
+            if value is not None and value[0] == "l" and given.type in ("expression_list", "tuple"):
+                value = ("tuple", *value[1:])
             function = scope.definition
             if given.type != "none" and len(function.returns) < _MANY:
                 plain = self.without_variables(value)

@@ -169,8 +169,8 @@ class Reader:
             return (head, inner, *given[2:]) if inner is not None else None
         if head == "|":
             return either(self.without_variables(part, depth + 1) for part in given[1:])
-        if head == "l":
-            return ("l", *[self.without_variables(part, depth + 1) for part in given[1:]])
+        if head in ("l", "tuple"):
+            return (head, *[self.without_variables(part, depth + 1) for part in given[1:]])
         if head == "{}":
             return ("{}", *[(key, self.without_variables(part, depth + 1)) for key, part in given[1:]])
         return given
