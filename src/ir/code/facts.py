@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Call", "Definition", "Expression", "Facts", "Import", "Reference"]
 
@@ -67,8 +67,7 @@ class Definition:
     marks: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Import:
+class Import(NamedTuple):
     """A module that is asked for, and the name it gets here; ``name`` is ``"*"`` for all of its names."""
 
     module: str
@@ -78,8 +77,7 @@ class Import:
     level: int = 0
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """``scope`` calls ``callee``; ``name`` is the last word of how it is written there."""
 
     scope: int
@@ -89,11 +87,10 @@ class Call:
     #: What it gives to parameters, by position or name.
     given: tuple[tuple[str | int, Expression], ...] = ()
     #: How many arguments there are, where overloads are told apart by that.
-    count: int | None = None
+    arity: int | None = None
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """``scope`` names something without calling it."""
 
     scope: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -60,7 +60,7 @@ def kept(facts: Facts, family: str) -> str:
 
     definitions = facts.definitions
     calls = [
-        [call.scope, number(call.callee), call.name, call.line, [[to, number(e)] for to, e in call.given], call.count]
+        [call.scope, number(call.callee), call.name, call.line, [[to, number(e)] for to, e in call.given], call.arity]
         for call in facts.calls
     ]
     references = {(one.scope, number(one.target)): one.line for one in reversed(facts.references)}
@@ -97,9 +97,12 @@ def kept(facts: Facts, family: str) -> str:
 
 
 @uncollected
-def links_of(payload: str, lookup: Lookup) -> list[Edge]:
-    """The links out of the definitions of one file. Each says how it is known, and on which line it stands."""
-    return _Links(json.loads(payload), lookup).all()
+def links_of(payload: str, lookup: Lookup) -> Iterable[Edge]:
+    """The links out of the definitions of one file. Each says how it is known, and on which line it stands.
+
+    ``told`` of what is returned has how many calls lead into the corpus, out of it, and nobody knows where.
+    """
+    return _Links(json.loads(payload), lookup).drawn()
 
 
 @lru_cache(maxsize=16)
@@ -129,16 +132,19 @@ class _Links:
         }
         self._values = Values(facts, self._dialect, lookup)
         self._found: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.told: dict[str, Any] = {"calls": [0, 0, 0]}
 
-    def all(self) -> list[Edge]:
+    def __iter__(self) -> Iterator[Edge]:
+        for (source, kind, target), properties in self._found.items():
+            yield Edge(source, kind, target, None, properties)
+
+    def drawn(self) -> _Links:
         self._take_imports()
         self._take_bases()
         self._take_interfaces()
         self._take_calls()
         self._take_references()
-        return [
-            Edge(source, kind, target, None, properties) for (source, kind, target), properties in self._found.items()
-        ]
+        return self
 
     def _take_imports(self) -> None:
         module = self._key("")
@@ -201,16 +207,23 @@ class _Links:
     def _take_calls(self) -> None:
         tests = is_test_path(self._path)
         known: dict[tuple[int, int | None], list[tuple[str, str, bool]]] = {}
+        leads: dict[tuple[int, int | None], int] = {}
         for scope, callee, name, line, _, count in self._payload["calls"]:
             found = known.get((callee, count))
             if found is None:
                 found = known[callee, count] = self._called(self._expressions[callee], name, count)
+                leads[callee, count] = 0 if found else self._leads_out(self._expressions[callee], count)
+            self.told["calls"][leads[callee, count]] += 1
             if found:
                 source = self._key(self._symbols[scope])
                 for target, how, is_tested in found:
                     self._add(source, "calls", target, how, line)
                     if tests and is_tested:
                         self._add(source, "tests", target, how, line)
+
+    def _leads_out(self, callee: Any, count: int | None) -> int:
+        """1 if a call that runs nothing here is known to run something else, 2 if nobody knows what it runs."""
+        return 1 if any(reference[0] in ("x", "xi") for reference in self._values.targets(callee, count)) else 2
 
     def _called(self, callee: Any, name: str, count: int | None) -> list[tuple[str, str, bool]]:
         """What a call runs: the node, how that is known, and whether a test that calls it tests it."""
