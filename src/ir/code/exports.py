@@ -32,6 +32,10 @@ def exports(facts: Facts) -> dict[str, list[str]]:
         }
         if symbol in facts.extended_bases:
             told["b"] = [*told.get("b", ()), *facts.extended_bases[symbol]]
+    if facts.language == "rust":  # where any file may give members to a type
+        own = {definition.symbol for definition in facts.definitions}
+        for symbol in facts.extensions.keys() - own:
+            out.setdefault(f"rust-extends:{top_of(symbol)}", [facts.path])
     for top, definitions in inside.items():
         out[f"{prefix}/{top}"] = [_packed(definitions)]
     if facts.unit:

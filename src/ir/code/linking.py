@@ -172,7 +172,7 @@ class _Links:
     def _add_base(self, symbol: str, base: Any, path: str, line: int | None) -> None:
         expression = base[1] if base is not None and base[0] == "[]" else base
         for reference, known in self._values.of(expression, path).items():
-            if reference[0] == "c":
+            if reference[0] == "c" and reference != ("c", self._path, symbol):
                 self._add(self._key(symbol), "inherits", self._key_of(reference), _HOW.get(known, INFERRED), line)
 
     def _take_interfaces(self) -> None:

@@ -50,6 +50,12 @@ class Dialect(Protocol):
 
     #: Whether a type implements the interfaces whose methods it has, without saying so.
     implicit_interfaces: bool
+    #: Whether an instance is called by a method of its type.
+    calls_instances: bool
+    #: Whether any file may give members to a type.
+    scattered_types: bool
+    #: Whether a package may be named in full wherever a name may stand.
+    has_units: bool
     #: Whether the names of the packages around one's own are seen.
     sees_outer_units: bool
     #: Whether a function may be called as a method of what is its first parameter.
@@ -130,9 +136,18 @@ class Values:
                 under = _under(f"'{e[2]}", entries)
                 if under:
                     return self._all_of(under)
-            return self.member(self.of(e[1], path), e[2])
+            if e[1] is not None and e[1][0] == "require":  # module.exports may be a function, and have members
+                target = self._dialect.find_module(e[1][1], 0, path, self._lookup)
+                found = self.module_member(target[1], e[2]) if target is not None and target[0] == "m" else {}
+                if found:
+                    return found
+            return self.member(self.of(e[1], path), e[2]) or self._in_unit(e, path)
         if head == "new":
-            of = e[1][1] if e[1] is not None and e[1][0] == "[]" else e[1]  # new List<Item>() makes a List
+            of = e[1][1] if e[1] is not None and e[1][0] == "[]" else e[1]
+            if of is not e[1]:  # new List<Item>() makes a List, of which is known what it holds
+                held = {("gives", one): INFERRED for one in self.instance(e[1], path) if one[0] in ("l", "tuple")}
+                if held:
+                    return held
             if of is not None and of[0] == "own":
                 return self.own(path, of[1], of[2], types=True)
             return {_made(reference): known for reference, known in self.of(of, path).items()}
@@ -158,6 +173,8 @@ class Values:
         if head == "own":
             return self.own(path, e[1], e[2])
         if head == "self":
+            if self._dialect.scattered_types:
+                return {("i", *self._declared_as(path, e[1])[1:]): EXACT}
             return {("i", path, e[1]): EXACT}
         if head == "super":
             return {("s", path, e[1]): EXACT}
@@ -191,6 +208,21 @@ class Values:
         if head == "type":
             return {("c", *reference[1:]): INFERRED for reference in self.of(e[1], path) if reference[0] == "i"}
         return {}
+
+    def _in_unit(self, e: Any, path: str) -> Found:
+        """A member of a package that is named in full, as ``Shop.Core.Order`` is."""
+        if not self._dialect.has_units:
+            return {}
+        words: list[str] = []
+        at = e[1]
+        while at is not None and at[0] == "." and at[2]:
+            words.append(at[2])
+            at = at[1]
+        if at is None or at[0] not in ("n", "own"):
+            return {}
+        unit = ".".join([at[-1], *reversed(words)])
+        target = self._dialect.find_module(unit, 0, path, self._lookup)
+        return self._member(target, e[2]) if target is not None and target[0] in ("p", "c") else {}
 
     def _all(self, expressions: Iterable[Any], path: str) -> Found:
         found: Found = {}
@@ -282,11 +314,27 @@ class Values:
                     found += [(key, (part, at)) for key, part in value[1:]]
                 elif value[0] == "item":
                     found.append((value[1], (value[2], at)))
+                elif value[0] == "()":
+                    given = self._entries_given(value, at)
+                    if given is None:
+                        return None
+                    found += given
                 else:
                     return None
             return found
         finally:
             self._asking.discard(mark)
+
+    def _entries_given(self, e: Any, path: str) -> list[tuple[Any, tuple[Any, str]]] | None:
+        """The elements of the one dictionary that a function gives back."""
+        functions = [reference for reference in self.of(e[1], path) if reference[0] == "f"]
+        if len(functions) != 1:
+            return None
+        _, at, symbol = functions[0]
+        returns = self.definition(at, symbol).get("r", ())
+        if len(returns) != 1 or returns[0] is None or returns[0][0] != "{}":
+            return None
+        return [(key, (part, at)) for key, part in returns[0][1:]]
 
     def _all_of(self, values: Iterable[tuple[Any, str]]) -> Found:
         found: Found = {}
@@ -511,6 +559,13 @@ class Values:
                     return {reference: how for reference, how in found.items() if reference[0] != "?"}
         return {}
 
+    def _declared_as(self, path: str, symbol: str) -> Reference:
+        """The type that a file gives members to, which may be declared in another."""
+        here = ("c", path, symbol)
+        if top_of(symbol) + "#" != symbol:
+            return here
+        return next((one for one in self.name(path, symbol[:-1]) if one[0] == "c"), here)
+
     def declared(self, type_: Reference) -> list[tuple[str, Mapping[str, Any]]]:
         """What is told of a type in each of the files that it is declared in."""
         path, symbol = type_[1], type_[2]
@@ -519,6 +574,11 @@ class Values:
         if module is not None and module.get("unit"):
             for other in self._lookup(f"{self._dialect.name}-unit:{module['unit']}:{top_of(symbol)}"):
                 if other != path:
+                    told.append((other, self.definition(other, symbol)))
+        if self._dialect.scattered_types:
+            paths = {at for at, _ in told}
+            for other in self._lookup(f"{self._dialect.name}-extends:{top_of(symbol)}"):
+                if other not in paths and self._declared_as(other, symbol) == ("c", path, symbol):
                     told.append((other, self.definition(other, symbol)))
         return told
 
@@ -547,7 +607,7 @@ class Values:
                 for value in self.definition(callee[1], callee[2]).get("r", ()):
                     for reference in self.of(value, callee[1]):
                         found[reference] = INFERRED
-            elif kind == "i":
+            elif kind == "i" and self._dialect.calls_instances:
                 for reference in self.called(self._member(callee, "__call__")):
                     found[reference] = INFERRED
             elif kind == "x":
@@ -590,7 +650,7 @@ class Values:
             return {("gives", *self.instance(annotation[1], path)): INFERRED}
         if annotation[0] == "[]":
             base, *parts = annotation[1:]
-            name = base[-1] if base and base[0] in ("n", ".") else ""
+            name = base[-1] if base and base[0] in ("n", ".", "own") else ""
             if name in ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"):
                 merged = {}
                 for part in parts[:1] if name in ("Annotated",) else parts:
@@ -679,7 +739,7 @@ class Values:
                 if self._dialect.has_overloads:  # a constructor is not inherited
                     break
             return [reference] if kind == "c" else order[1:2]
-        if kind == "i":
+        if kind == "i" and self._dialect.calls_instances:
             return [target for target in self._member(reference, "__call__") if target[0] == "f"]
         if kind in ("xi", "gives", "gives-all"):
             return [("x", str(reference[1:2]))]

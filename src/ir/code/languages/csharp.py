@@ -115,9 +115,14 @@ class CSharp(Typed):
         if of is not None:
             held.append(("t", self.type_of(of, scope)))
             self.refer(of, scope)
-        for part in (node.child_by_field_name("accessors"), node.child_by_field_name("value")):
-            if part is not None:
-                self._later.append((part, Scope(scope.index, scope, scope.definition, {}, scope.this)))
+        inner = Scope(scope.index, scope, scope.definition, {}, scope.this)
+        accessors, value = node.child_by_field_name("accessors"), node.child_by_field_name("value")
+        if accessors is not None:
+            self._later.append((accessors, inner))
+        if value is not None and value.type == "arrow_expression_clause":
+            self._later.append((value, inner))
+        elif value is not None:
+            self.visit(value, inner)
 
     def bases(self, node: Node) -> list[Node]:
         listed = next((child for child in node.named_children if child.type == "base_list"), None)
@@ -245,8 +250,7 @@ class CSharp(Typed):
             return None
         kind = node.type
         if kind == "identifier":
-            owner = type_around(scope)
-            return ("own", owner, self.text(node)) if owner is not None else ("n", self.text(node))
+            return self.type_named(self.text(node), scope)
         if kind == "qualified_name":
             parts = node.named_children
             return (

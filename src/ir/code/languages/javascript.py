@@ -86,6 +86,7 @@ class JavaScript(ScriptDefinitions):
             if callee is not None:
                 inner = callee[1] if callee[0] == "new" else callee
                 name = str(inner[-1]).split("@", 1)[0] if inner and inner[0] in ("n", ".", "v") else ""
+                self.goes_over(inner, arguments)
                 given = self.arguments(arguments, scope)
                 self.facts.calls.append(Call(scope.index, callee, name, self.line_of(node, arguments), given))
             if function.type == "member_expression":
@@ -211,6 +212,9 @@ class JavaScript(ScriptDefinitions):
         if scope.index == 0 or scope.definition.kind == "type":
             inner.values = self.module.values if scope.index == 0 else scope.definition.variables
         self.take_parameters(node, scope, inner, None)
+        first = next(iter(inner.names.values()), None)
+        if first is not None and node.id in self.elements and not inner.values[first]:
+            inner.values[first].append(self.elements[node.id])
         body = node.child_by_field_name("body")
         if body is not None:
             self.hoist(body, inner)

@@ -17,6 +17,7 @@ __all__ = ["Python"]
 #: Decorators after which a function is read like a variable.
 _PROPERTIES = {"property", "cached_property", "functools.cached_property", "abc.abstractproperty"}
 _OVERLOADS = {"overload", "typing.overload", "t.overload", "typing_extensions.overload"}
+_ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 #: Methods whose first parameter is the class without saying so.
 _OF_TYPES = {"__new__", "__init_subclass__", "__class_getitem__"}
 
@@ -155,7 +156,16 @@ class Python(PythonBodies):
                 self.visit(base, scope)
         self.gather(body, inner)
         inner.definition.members = inner.locals
+        if bases is not None and any(self.text(base).rsplit(".", 1)[-1] in _ENUMS for base in bases.named_children):
+            for name in self.assigned(body):
+                inner.locals[name].append(("self", inner.definition.symbol))
         self.later.append((body, inner))
+
+    def assigned(self, body: Node) -> list[str]:
+        """The names that are given a value right in a class, as the members of an enumeration are."""
+        parts = [part for child in body.named_children for part in child.named_children if part.type == "assignment"]
+        names = [part.child_by_field_name("left") for part in parts if part.child_by_field_name("right") is not None]
+        return [self.text(name) for name in names if name is not None and name.type == "identifier"]
 
     def define_function(self, node: Node, body: Node, scope: PythonScope, inner: PythonScope) -> None:
         inner.definition.variables = inner.locals
