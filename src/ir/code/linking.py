@@ -11,9 +11,9 @@ from typing import Any
 from ir.code.builtins import METHODS
 from ir.code.exports import hashable
 from ir.code.facts import Facts
-from ir.code.garbage import uncollected
 from ir.code.languages import language_named
 from ir.code.values import EXACT, Dialect, Lookup, Reference, Values
+from ir.garbage import uncollected
 from ir.links import Edge
 
 __all__ = ["INFERRED", "LINKS", "UNIQUE", "is_test_path", "kept", "links_of", "symbol_key"]
@@ -118,7 +118,7 @@ class _Links:
         self._payload = payload
         self._lookup = lookup
         self._dialect = _rules(payload["language"])
-        self._expressions: tuple[Any, ...] = hashable(payload["expressions"])
+        self._expressions: Sequence[Any] = [hashable(expression) for expression in payload["expressions"]]
         calls: dict[str, list[Any]] = {}
         for _, callee, name, _, given, _ in payload["calls"]:
             if given:
@@ -126,7 +126,7 @@ class _Links:
                 calls.setdefault(name, []).append((self._expressions[callee], told))
         facts = {
             "path": self._path,
-            "variables": {int(index): hashable(values) for index, values in payload["variables"].items()},
+            "variables": {int(index): values for index, values in payload["variables"].items()},
             "parameters": {int(index): tuple(told) for index, told in payload["parameters"].items()},
             "calls": calls,
         }

@@ -10,12 +10,12 @@ from typing import Any
 from ir.base import IndexPlan, Surface
 from ir.code.exports import exports
 from ir.code.facts import Definition, Facts
-from ir.code.garbage import uncollected
 from ir.code.languages import Language, language_of
 from ir.code.linking import kept, links_of, symbol_key
 from ir.code.mentions import mentioned_by
 from ir.code.units import units_of
 from ir.code.values import Lookup
+from ir.garbage import uncollected
 from ir.links import Edge, Node, Symbols, Use
 from ir.strategy import Chunked, text_of
 from ir.strategy.text import format_named

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ir.code.containers import GIVES, OF_ELEMENTS, OF_VALUES
-from ir.code.exports import top_of, unpacked
+from ir.code.exports import hashable, top_of, unpacked
 
 __all__ = ["EXACT", "INFERRED", "Dialect", "Found", "Lookup", "Reference", "Values"]
 
@@ -96,6 +96,7 @@ class Values:
         self._orders: dict[Reference, list[Reference]] = {}
         self._tops: dict[tuple[str, str], Any] = {}
         self._inside: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._held: dict[tuple[int, str], Sequence[Any]] = {}
 
     # -- expressions ---------------------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Values:
         if head == "v":
             if path != self.path:
                 return {}
-            given = self._variables.get(e[1], {}).get(e[2], ())
+            given = self._variable(e[1], e[2])
             values = [value for value in given if value is not None and value[0] != "item"]
             found = self._all(values, path)
             if e[2] in self._parameters.get(e[1], ("", {}))[1] and all(map(_is_open, found)):
@@ -224,6 +225,13 @@ class Values:
         target = self._dialect.find_module(unit, 0, path, self._lookup)
         return self._member(target, e[2]) if target is not None and target[0] in ("p", "c") else {}
 
+    def _variable(self, scope: int, name: str) -> Sequence[Any]:
+        """What a variable of a function was given; most are never asked for, so each is unpacked when it is."""
+        held = self._held.get((scope, name))
+        if held is None:
+            held = self._held[scope, name] = hashable(self._variables.get(scope, {}).get(name, []))
+        return held
+
     def _all(self, expressions: Iterable[Any], path: str) -> Found:
         found: Found = {}
         for expression in expressions:
@@ -250,8 +258,7 @@ class Values:
         if e is None:
             return None
         if e[0] == "v":
-            given = self._variables.get(e[1], {}).get(e[2], ()) if path == self.path else None
-            return None if given is None else [(value, path) for value in given]
+            return [(value, path) for value in self._variable(e[1], e[2])] if path == self.path else None
         if e[0] == "n":
             top = self._top_of(path, e[1])
             return None if top is None else self._opened([(value, path) for value in top])
