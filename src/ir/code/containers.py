@@ -37,7 +37,7 @@ OF_ELEMENTS = frozenset(
 #: Types whose last parameter is what they hold.
 OF_VALUES = frozenset(
     """
-    DefaultDict Dict Dictionary HashMap IDictionary Map Mapping MutableMapping OrderedDict TreeMap
-    defaultdict dict
+    DefaultDict Dict Dictionary HashMap IDictionary Map Mapping MutableMapping OrderedDict ReadonlyMap
+    Record TreeMap defaultdict dict
     """.split()  # noqa: SIM905
 )

@@ -25,6 +25,8 @@ __all__ = ["PythonBodies"]
 _MANY = 8
 
 
+#: Methods of collections that add what they are given.
+_ADDING = frozenset(("append", "add", "appendleft", "insert"))
 _LEAVING = ("return_statement", "raise_statement", "continue_statement", "break_statement")
 
 
@@ -78,9 +80,27 @@ class PythonBodies(PythonExpressions):
         if callee is None:
             return None
         name = callee[-1] if callee[0] in ("n", ".", "v") else ""
+        if given and name in _ADDING and callee[0] == ".":
+            self.add_element(callee[1], given, scope)
         line = (function if function is not None else node).end_point[0] + 1
         self.facts.calls.insert(place, Call(scope.index, callee, str(name), line, given))
         return self.called(node, callee, scope, depth) if depth <= DEEP else None
+
+    def add_element(self, to: Expression, given: tuple[tuple[str | int, Expression], ...], scope: PythonScope) -> None:
+        """``names.append(f)``: an element that a variable, or a member of an instance, has from then on."""
+        value = given[-1][1]
+        method = method_of(scope)
+        if to is None or value is None:
+            return
+        if to[0] == "v" and to[1] == scope.index and "@" not in to[2]:
+            held = around(to[2], scope).locals.get(to[2])
+            if held is not None and len(held) < WIDE:
+                held.append(("item", None, value))
+        elif to[0] == "." and to[1] and to[1][0] == "self" and method is not None and method.type is not None:
+            held = method.type.locals.get(to[2])
+            plain = self.without_variables(value)
+            if held is not None and plain is not None and ("l", plain) not in held and len(held) < WIDE:
+                held.append(("l", plain))
 
     def arguments(self, listed: Node, scope: PythonScope) -> tuple[tuple[str | int, Expression], ...]:
         """What a call gives to which parameter, as far as it is something to follow."""
