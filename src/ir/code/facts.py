@@ -119,6 +119,8 @@ class Facts:
     errors: list[int] = field(default_factory=list)
     #: The package or namespace whose files see each other's names; empty where a file is a module of its own.
     unit: str = ""
+    #: Names of the outermost scope that are of another package than the file's.
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     def inside(self, symbol: str) -> Iterator[Definition]:
         """The definition ``symbol`` and those inside it."""

@@ -182,7 +182,9 @@ class _Links:
         for symbol in self._payload["types"]:
             type_ = ("c", self._path, symbol)
             methods = self._methods(type_) or set()
-            for said in (one for name in sorted(methods) for one in self._lookup(f"{self._family}-interface:{name}")):
+            # An interface is known by its first method; one that is made of others alone has none.
+            names = ["", *sorted(methods)] if methods else []
+            for said in (one for name in names for one in self._lookup(f"{self._family}-interface:{name}")):
                 path, _, other = said.partition("\n")
                 wanted = self._methods(("c", path, other), whole=True)
                 if wanted and wanted <= methods:

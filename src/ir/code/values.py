@@ -142,7 +142,10 @@ class Values:
                 found = self.module_member(target[1], e[2]) if target is not None and target[0] == "m" else {}
                 if found:
                     return found
-            return self.member(self.of(e[1], path), e[2]) or self._in_unit(e, path)
+            found = self.member(self.of(e[1], path), e[2])
+            if any(reference[0] not in ("x", "xi") for reference in found):
+                return found
+            return self._in_unit(e, path) or found
         if head == "new":
             of = e[1][1] if e[1] is not None and e[1][0] == "[]" else e[1]
             if of is not e[1]:  # new List<Item>() makes a List, of which is known what it holds
@@ -584,9 +587,10 @@ class Values:
                     told.append((other, self.definition(other, symbol)))
         if self._dialect.scattered_types:
             paths = {at for at, _ in told}
-            for other in self._lookup(f"{self._dialect.name}-extends:{top_of(symbol)}"):
-                if other not in paths and self._declared_as(other, symbol) == ("c", path, symbol):
-                    told.append((other, self.definition(other, symbol)))
+            name = symbol[:-1].rpartition("#")[2]
+            for other in self._lookup(f"{self._dialect.name}-extends:{name}"):
+                if other not in paths and self._declared_as(other, f"{name}#") == ("c", path, symbol):
+                    told.append((other, self.definition(other, f"{name}#")))
         return told
 
     def _read(self, path: str, values: Sequence[Any], *, on_type: bool) -> Found:

@@ -87,8 +87,11 @@ class CSharp(Typed):
         outer = self._namespace
         self._namespace = f"{outer}.{said}" if outer else said
         inside = body.named_children if body is not None else []
-        if body is None or any(child.type in self.types for child in inside):
+        types = [child.child_by_field_name("name") for child in inside if child.type in self.types]
+        if body is None or (types and not self.facts.unit):
             self.facts.unit = self._namespace
+        elif self._namespace != self.facts.unit:
+            self.facts.elsewhere.update({self.text(one): self._namespace for one in types if one is not None})
         for child in inside:
             self.take(child, scope)
         if body is not None:  # one without a body holds the rest of the file
@@ -267,6 +270,8 @@ class CSharp(Typed):
             of = self.field(node, "type") or node.named_children[0]
             inner = self.type_of(of, scope, depth + 1)
             return ("[]", ("n", "List"), inner) if kind == "array_type" else inner
+        if kind == "alias_qualified_name" and node.named_children:  # global::Shop
+            return self.type_of(node.named_children[-1], scope, depth + 1)
         if kind == "predefined_type":
             return ("n", self.text(node))
         if kind in ("primary_constructor_base_type", "simple_base_type") and node.named_children:

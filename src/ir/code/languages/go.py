@@ -86,15 +86,13 @@ class Go(Declaring):
         definition.signature = f"type {name} {of.type.removesuffix('_type')}"
         scope.values.setdefault(name, []).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.members, ("self", symbol))
+        self.take_bounds(node, inner)
         if of.type == "struct_type":
             self.take_fields(of, inner, definition)
         elif of.type == "interface_type":
             definition.marks = frozenset({"interface"})
             self.take_interface(of, inner, definition)
-        else:
-            base = self.type_of(of, inner)
-            if base is not None and base[0] in ("n", "."):
-                definition.bases.append(base)
+        # A type that is made of another by its name has nothing of its methods.
         self.refer(of, inner)
 
     def take_fields(self, of: Node, inner: Scope, definition: Definition) -> None:

@@ -267,6 +267,8 @@ class ScriptDefinitions(ScriptExpressions):
         if node.type in ("lexical_declaration", "variable_declaration"):
             names = [item.child_by_field_name("name") for item in node.named_children]
             return [self.text(name) for name in names if name is not None and name.type == "identifier"]
+        if node.type == "ambient_declaration" and node.named_children:
+            return self.declared(node.named_children[0])
         named = node.child_by_field_name("name")
         return [self.text(named)] if named is not None else []
 

@@ -171,7 +171,7 @@ class ScriptExpressions(Reader):
             return ("[]", ("n", "Array"), self.type_expression(node.named_children[0], scope, depth + 1))
         if kind == "union_type":
             return either(self.type_expression(part, scope, depth + 1) for part in node.named_children)
-        if kind == "call_expression":  # class A extends mixin(B)
+        if kind in ("call_expression", "parenthesized_expression"):  # class A extends mixin(B)
             return self.expression(node, scope)
         if kind in ("type_annotation", "parenthesized_type", "readonly_type") and node.named_children:
             return self.type_expression(node.named_children[-1], scope, depth + 1)
