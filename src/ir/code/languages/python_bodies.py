@@ -417,7 +417,7 @@ class PythonBodies(PythonExpressions):
             self.visit(value, scope)
 
     def visit_string(self, node: Node, scope: PythonScope) -> None:
-        if node.named_child_count > 3 or node.end_byte - node.start_byte > 3:
+        if self.source[node.start_byte] not in b"\"'":  # a letter before the quotes: it may hold code
             for child in node.named_children:
                 if child.type == "interpolation":
                     self.visit_children(child, scope)
