@@ -104,7 +104,7 @@ METHODS: Mapping[str, frozenset[str]] = {
         getUTCMilliseconds getUTCMinutes getUTCMonth getUTCSeconds getYear has hasAttribute hasOwnProperty
         headers includes indexOf info insertBefore isPaused isPrototypeOf isWellFormed italics iterator join
         json keys lastIndexOf length link listen listenerCount listeners localeCompare log map match matchAll
-        matches next normalize observe off ok on once padEnd padStart pathname pause pipe pop post
+        matches next normalize now observe off ok on once padEnd padStart pathname pause pipe pop post
         prependListener prependOnceListener preventDefault propertyIsEnumerable push put querySelector
         querySelectorAll rawListeners read readableAborted readableDidRead readableFlowing
         readableHighWaterMark readableLength redirected reduce reduceRight reject remove removeAllListeners
