@@ -373,7 +373,11 @@ class Values:
         self._giving += 1
         function, place = ("f", self.path, symbol), positions[parameter]
         for name in _called_as(symbol):
-            for callee, arguments in self._calls.get(name, ())[:_MANY_CALLS]:
+            calls = self._calls.get(name, ())[:_MANY_CALLS]
+            heirs = {callee[1][1] for callee, _ in calls if _is_on_base(callee)}
+            for callee, arguments in calls:
+                if len(heirs) > 1 and _is_on_base(callee):
+                    continue  # each type that inherits gives something of its own, which the others do not have
                 for to, value in arguments:
                     if to in (parameter, place) and function in self._run_by(callee):
                         for reference in self.of(value):
@@ -755,6 +759,11 @@ class Values:
         if kind in ("xi", "gives", "gives-all"):
             return [("x", str(reference[1:2]))]
         return []
+
+
+def _is_on_base(callee: Any) -> bool:
+    """Whether ``super().m`` is called."""
+    return bool(callee[0] == "." and callee[1] and callee[1][0] == "super")
 
 
 def _is_open(reference: Reference) -> bool:
