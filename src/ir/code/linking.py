@@ -114,7 +114,7 @@ class _Links:
     def __init__(self, payload: Mapping[str, Any], lookup: Lookup) -> None:
         self._path: str = payload["path"]
         self._family: str = payload["family"]
-        self._symbols: Sequence[str] = payload["symbols"]
+        self._keys = [symbol_key(self._family, self._path, symbol) for symbol in payload["symbols"]]
         self._payload = payload
         self._lookup = lookup
         self._dialect = _rules(payload["language"])
@@ -217,7 +217,7 @@ class _Links:
                 leads[callee, count] = 0 if found else self._leads_out(self._expressions[callee], count)
             self.told["calls"][leads[callee, count]] += 1
             if found:
-                source = self._key(self._symbols[scope])
+                source = self._keys[scope]
                 for target, how, is_tested in found:
                     self._add(source, "calls", target, how, line)
                     if tests and is_tested:
@@ -246,7 +246,7 @@ class _Links:
 
     def _take_references(self) -> None:
         for scope, target, line in self._payload["references"]:
-            source = self._key(self._symbols[scope])
+            source = self._keys[scope]
             for reference, known in self._values.of(self._expressions[target]).items():
                 if reference[0] in ("f", "c", "m") and (reference[0] != "m" or reference[1] != self._path):
                     key = self._key_of(reference)
@@ -254,12 +254,11 @@ class _Links:
                         self._add(source, "references", key, _HOW.get(known, INFERRED), line)
 
     def _add(self, source: str, kind: str, target: str, how: str, line: int | None = None) -> None:
-        properties: dict[str, Any] = {"resolution": how}
-        if line is not None:
-            properties["line"] = line
-        held = self._found.setdefault((source, kind, target), properties)
-        if held is not properties and how == "exact" != held["resolution"]:
-            self._found[source, kind, target] = properties
+        held = self._found.get((source, kind, target))
+        if held is None or how == "exact" != held["resolution"]:
+            self._found[source, kind, target] = (
+                {"resolution": how} if line is None else {"resolution": how, "line": line}
+            )
 
     def _key(self, symbol: str) -> str:
         return symbol_key(self._family, self._path, symbol)

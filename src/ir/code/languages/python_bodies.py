@@ -67,9 +67,10 @@ class PythonBodies(PythonExpressions):
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         callee: Expression = None
         if function is not None:
-            if function.type == "identifier":
+            kind = function.type
+            if kind == "identifier":
                 callee = self.name(self.text(function), scope)
-            elif function.type == "attribute":
+            elif kind == "attribute":
                 inner, named = function.child_by_field_name("object"), function.child_by_field_name("attribute")
                 if inner is not None and named is not None:
                     callee = self.member(self.take(inner, scope, depth + 1), self.text(named))
