@@ -5,7 +5,7 @@ move. What a name stands for is kept as *expressions*, small nested tuples that 
 
 ====================== ==========================================================================
 ``("n", name)``        a name of the file's outermost scope, or of the language
-``("v", scope, name)`` a variable of the function ``scope`` (an index into the definitions)
+``("v", scope, name)`` a variable of the function ``scope``: an index into the definitions, or a symbol
 ``("d", symbol)``      a definition of this file
 ``("self", symbol)``   an instance of the type ``symbol``, as ``self`` or ``this`` is
 ``("own", symbol, name)`` a member of the type ``symbol`` or of one around it, else the name ``name``

@@ -86,6 +86,8 @@ class Values:
         self._dialect = dialect
         self._lookup = lookup
         self._parameters: Mapping[int, tuple[str, Mapping[str, int]]] = facts.get("parameters", {})
+        #: The places of functions that have parameters.
+        self._scopes = {symbol: scope for scope, (symbol, _) in self._parameters.items()}
         self._calls: Mapping[str, Sequence[Any]] = facts.get("calls", {})
         self._asking: set[Any] = set()
         self._cuts = 0
@@ -162,6 +164,8 @@ class Values:
         if head == "v":
             if path != self.path:
                 return {}
+            if isinstance(e[1], str):
+                return self.of(("v", self._scopes.get(e[1], -1), e[2]), path)
             given = self._variable(e[1], e[2])
             values = [value for value in given if value is not None and value[0] != "item"]
             found = self._all(values, path)
@@ -261,7 +265,8 @@ class Values:
         if e is None:
             return None
         if e[0] == "v":
-            return [(value, path) for value in self._variable(e[1], e[2])] if path == self.path else None
+            scope = self._scopes.get(e[1], -1) if isinstance(e[1], str) else e[1]
+            return [(value, path) for value in self._variable(scope, e[2])] if path == self.path else None
         if e[0] == "n":
             top = self._top_of(path, e[1])
             return None if top is None else self._opened([(value, path) for value in top])

@@ -176,12 +176,15 @@ class Reader:
             return None
         head = given[0]
         if head == "v":
+            if isinstance(given[1], str):
+                return given
             owner = self.facts.definitions[given[1]]
             held = owner.variables if owner.kind != "type" else owner.members
             values = [value for value in held.get(given[2], ()) if value is None or value[0] != "item"]
             found = [self.without_variables(value, depth + 1) for value in values[:4] if value != given]
-            # What a parameter is given is known in its own file at most; what it is declared as, everywhere.
-            return either([*found, given] if given[2] in owner.parameters else found)
+            # What a parameter is given is known in its own file at most; what it is declared as, everywhere. The
+            # function is told by its symbol: its place among the definitions moves with every other that is added.
+            return either([*found, ("v", owner.symbol, given[2])] if given[2] in owner.parameters else found)
         if head == ".":
             inner = self.without_variables(given[1], depth + 1)
             return (".", inner, given[2]) if inner is not None else None
