@@ -17,7 +17,10 @@ from bench.envs import Unavailable
 from bench.plan import FULL, QUICK
 from bench.report import write_docs
 
-PARTS = ("reference", "raw", "peers", "cold", "scale", "memory", "graph", "code", "relations", "agent", "first", "serve")
+PARTS = (
+    *("reference", "raw", "peers", "cold", "scale", "memory"),
+    *("graph", "code", "relations", "agent", "first", "serve"),
+)
 INTRODUCTION = """# Benchmarks: how fast, how large
 
 A hybrid search, by meaning and by words at once, takes 1 ms<!-- Cost of size | 100,000 | hybrid p50 ms --> in 100,000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CSHARP_NAMES", "GO_NAMES", "JAVA_NAMES", "METHODS", "RUST_NAMES", "SCRIPT_NAMES"]
+__all__ = ["COMMON", "CSHARP_NAMES", "GO_NAMES", "JAVA_NAMES", "METHODS", "RUST_NAMES", "SCRIPT_NAMES"]
 
 SCRIPT_NAMES = frozenset(
     """
@@ -56,6 +56,17 @@ RUST_NAMES = frozenset(
     HashSet Into IntoIterator Iterator None Ok Option Ord PartialEq PartialOrd Rc Result Send Sized Some
     String Sync ToString Vec bool char dict drop f32 f64 i128 i16 i32 i64 i8 isize list str u128 u16 u32 u64
     u8 usize
+    """.split()  # noqa: SIM905
+)
+
+#: Methods that types outside of any corpus have in many languages: such a name says little of what is called.
+COMMON = frozenset(
+    """
+    Add Close Contains Count Dispose Equals Error Get Len Read Remove Set String ToString Unwrap Write add
+    append apply as_str bind call catch clear clone close cmp contains copy count decode default encode eq
+    equals exec extend filter find fmt forEach format from get hashCode index insert into isEmpty is_empty
+    items iter iterator join keys len length map match new next open pop push put read remove replace run
+    send set size slice sort split start stop strip test then toString to_string unwrap update values write
     """.split()  # noqa: SIM905
 )
 
