@@ -134,6 +134,27 @@ def test_what_was_judged_was_in_the_pool_and_every_question_has_an_answer(judge:
     assert {pair[0] for pair, grade in grades.items() if grade == 2} == {line["id"] for line in POOLS}
 
 
+def test_every_difference_is_settled_with_a_reason_and_nothing_else_is() -> None:
+    first, second = (agreement.read_judgements(QRELS / name) for name in ("judge1.jsonl", "judge2.jsonl"))
+    grades = agreement.both(first, second, agreement.read_pool(QRELS / "pools.jsonl"))
+    differing = {(one.id, one.candidate) for one in agreement.differences(grades)}
+    assert set(agreement.read_judgements(QRELS / "settled.jsonl")) == differing
+    assert all(len(line["why"].split()) >= 4 for line in lines_of("settled.jsonl"))
+
+
+def test_the_judges_agree_well_enough_and_the_gold_is_made_of_them(tmp_path: Path) -> None:
+    names = ("judge1.jsonl", "judge2.jsonl", "pools.jsonl", "settled.jsonl", "gold.qrels")
+    first, second, pool, settled, gold = (QRELS / name for name in names)
+    grades = agreement.both(*map(agreement.read_judgements, (first, second)), agreement.read_pool(pool))
+    assert agreement.kappa(list(grades.values())) >= 0.7
+    made = tmp_path / "gold"
+    asked = [str(first), str(second), "--pool", str(pool), "--settled", str(settled), "--gold", str(made)]
+    assert agreement.main(asked) == 0
+    assert made.read_text("utf-8") == gold.read_text("utf-8")
+    best = [line.split() for line in gold.read_text("utf-8").splitlines() if line.endswith(" 2")]
+    assert {line[0] for line in best} == {line["id"] for line in POOLS}
+
+
 # -- the commit ------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from ir.errors import InvalidInput
 from ir.filters import Filter, parse_filter
 
 __all__ = [
+    "AUTO_RANKING",
     "DFLT_ALPHA",
     "DFLT_FUSION",
     "DFLT_RERANK_MAX_CHARS",
@@ -20,6 +21,7 @@ __all__ = [
     "KEYWORD_BACKENDS",
     "LANGUAGES",
     "MODES",
+    "RANKINGS",
     "CorpusDefault",
     "SearchKeywords",
     "SearchOptions",
@@ -34,6 +36,10 @@ MODES = ("dense", "lexical", "hybrid")
 FUSIONS = ("rrf", "blend", "minmax", "dbsf")
 #: Which engine is asked for words alone; the first is the store that keeps the corpus.
 KEYWORD_BACKENDS = ("embedded", "postgres-tsvector", "postgres-bm25", "milvus", "azure-ai-search")
+#: What ranks beside meaning and words: what is known of source code, or nothing.
+RANKINGS = ("code", "plain")
+#: The word of settings and commands for the ranking that the corpus asks for.
+AUTO_RANKING = "auto"
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
 LANGUAGES = (
     *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"),
@@ -113,6 +119,7 @@ class SearchKeywords(TypedDict, total=False):
     space: str | None
     words: str | None
     meaning: str | None
+    ranking: str | Callable[[Any], Any] | None
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,7 @@ class SearchOptions:
     space: str | None = None
     words: str | None = None
     meaning: str | None = None
+    ranking: str | Callable[..., Any] | None = None
 
     @classmethod
     def of(cls, **keywords: Any) -> SearchOptions:
@@ -194,6 +202,8 @@ class SearchOptions:
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise InvalidInput(f"{name} must be callable, not {value!r}.")
+        if self.ranking is not None and not callable(self.ranking):
+            choice("ranking", self.ranking, RANKINGS)
         if self.space is not None and not isinstance(self.space, str):
             raise InvalidInput(f"space must be the name of a space of vectors, not {self.space!r}.")
         for name in ("words", "meaning"):
@@ -207,6 +217,12 @@ class SearchOptions:
         other.__dict__.update(self.__dict__, alpha=_number("alpha", alpha, 0, 1))
         return other
 
+    def with_ranking(self, name: str) -> SearchOptions:
+        """The same with the ranking that a corpus asks for."""
+        other = object.__new__(SearchOptions)
+        other.__dict__.update(self.__dict__, ranking=choice("ranking", name, RANKINGS))
+        return other
+
     @property
     def each(self) -> int:
         """How many hits of one artifact there may be, if they are apart; 1 also where every record is one."""
@@ -218,13 +234,18 @@ class SearchOptions:
         if self.fetch_k is not None:
             return self.fetch_k
         # A boost that saw only what is returned anyway could bring in nothing.
-        wide = self.per_artifact or self.dep_boost is not None or self.boosts
+        wide = self.per_artifact or self.dep_boost is not None or self.boosts or self.ranks
         return max(5 * self.k, 50) if wide else self.k
+
+    @property
+    def ranks(self) -> bool:
+        """Whether there is a ranking beside that of the channels."""
+        return self.ranking is not None and self.ranking != "plain"
 
     @property
     def reorders(self) -> bool:
         """Whether something after the fusion may lift a record that is not among the best yet."""
-        return not (self.rerank is self.graph_boost is self.dep_boost is None and not self.boosts)
+        return not (self.rerank is self.graph_boost is self.dep_boost is None and not self.boosts and not self.ranks)
 
     @property
     def plain(self) -> bool:

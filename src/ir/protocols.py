@@ -74,7 +74,10 @@ Reranker = Callable[[str, Sequence[Mapping[str, Any]]], Sequence[float]]
 
 @runtime_checkable
 class IndexingStrategy(Protocol):
-    """Takes one artifact apart. It may carry ``version``, a string that is part of its id."""
+    """Takes one artifact apart. It may carry ``version``, a string that is part of its id.
+
+    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`.
+    """
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan: ...
 

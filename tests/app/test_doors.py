@@ -25,6 +25,7 @@ WRONG: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("search", {"query": "tea", "k": -3}, ["search", "CORPUS", "tea", "--k=-3"], "at least 1"),
     ("search", {"query": "tea", "k": "ten"}, ["search", "CORPUS", "tea", "-k", "ten"], "'ten'"),
     ("search", {"query": "tea", "mode": "fuzzy"}, ["search", "CORPUS", "tea", "-m", "fuzzy"], "'lexical'"),
+    ("search", {"query": "tea", "ranking": "prose"}, ["search", "CORPUS", "tea", "--ranking", "prose"], "'plain'"),
     ("search", {"query": " "}, ["search", "CORPUS", " "], "query is empty"),
     (
         "search",

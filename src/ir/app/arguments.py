@@ -17,6 +17,7 @@ __all__ = [
     "MAX_TOKENS",
     "MODE",
     "QUERY",
+    "RANKING",
     "REL",
     "REPLACE",
     "STRATEGY",
@@ -42,6 +43,12 @@ FUSION = Arg(
     choices="ir.options:FUSIONS",
     metavar="METHOD",
     help="blend, rrf, minmax or dbsf (blend).",
+)
+RANKING = Arg(
+    "rank as source code, or by meaning and words alone",
+    choices=("auto", "code", "plain"),
+    metavar="HOW",
+    help="auto, code or plain: what ranks beside meaning and words (auto).",
 )
 FILTER = Arg("only records whose metadata matches this filter", metavar="JSON")
 SURFACES = Arg(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, MODE, QUERY, REL, STRATEGY, SURFACES
+from ir.app.arguments import EMBEDDER, FILTER, MODE, QUERY, RANKING, REL, STRATEGY, SURFACES
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.operation import Value, given, operation
-from ir.app.search_defaults import search_options
+from ir.app.search_defaults import ranking_option, search_options
 from ir.app.targets import Target
 from ir.errors import InvalidInput
 from ir.options import choice
@@ -98,6 +98,7 @@ class DiscoverRequest(Value):
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     surfaces: Annotated[tuple[str, ...], SURFACES] = ()
     embedder: Annotated[str | None, EMBEDDER] = None
+    ranking: Annotated[str | None, RANKING] = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ def discover(request: DiscoverRequest, ctx: Context) -> DiscoverResponse:
             disclose_level=request.disclose,
             expand=_expansion(request.expand),
             surfaces=request.surfaces or None,
+            ranking=ranking_option(ctx, request.ranking),
             **given(k=request.k, max_k=request.max_k, rel=request.rel, filter=request.filter),
         )
     notes = result.signals.get("notes", ())  # what is degraded has its reason there

@@ -8,15 +8,26 @@ if TYPE_CHECKING:
     from ir.app.context import Context
     from ir.index import Corpus
 
-__all__ = ["search_options"]
+__all__ = ["ranking_option", "search_options"]
 
 
-def search_options(corpus: Corpus, ctx: Context, *, mode: str | None, fusion: str | None) -> dict[str, Any]:
+def search_options(
+    corpus: Corpus, ctx: Context, *, mode: str | None, fusion: str | None, ranking: str | None = None
+) -> dict[str, Any]:
     """The mode, and what goes with it. A tuned choice is taken whole or, if the user says anything else, not at all."""
+    ranked = {"ranking": ranking_option(ctx, ranking)}
     from ir.retrieve import tuned_options
 
     said = mode or fusion or any(ctx.settings.origin(name) != "default" for name in ("mode", "fusion"))
     tuned = {} if said else ctx.known(corpus, "tuned", lambda: tuned_options(corpus))
     if tuned:
-        return tuned
-    return {"mode": mode or ctx.settings["mode"], "fusion": fusion or ctx.settings["fusion"]}
+        return {**tuned, **ranked}
+    return {"mode": mode or ctx.settings["mode"], "fusion": fusion or ctx.settings["fusion"], **ranked}
+
+
+def ranking_option(ctx: Context, asked: str | None) -> str | None:
+    """The ranking that the user says, else that is set; ``None`` for the one that the corpus asks for."""
+    from ir.options import AUTO_RANKING
+
+    said = asked or ctx.settings["ranking"]
+    return None if said == AUTO_RANKING else str(said)

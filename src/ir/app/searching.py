@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, FUSION, MODE, QUERY, SURFACES, K
+from ir.app.arguments import EMBEDDER, FILTER, FUSION, MODE, QUERY, RANKING, SURFACES, K
 from ir.app.citation import Citation, cite
 from ir.app.context import Context
 from ir.app.fields import Arg
@@ -86,6 +86,7 @@ class SearchRequest(Value):
             help="As another git branch has the files, which is not checked out.",
         ),
     ] = None
+    ranking: Annotated[str | None, RANKING] = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def _ask(corpus: Corpus, part: View, request: SearchRequest, ctx: Context) -> Hi
         rerank=request.rerank,
         per_artifact=_per_file(request, part, ctx),
         **apart,
-        **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion),
+        **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion, ranking=request.ranking),
     )
 
 

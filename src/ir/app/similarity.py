@@ -81,6 +81,7 @@ def similar(request: SimilarRequest, ctx: Context) -> SimilarResponse:
         mode=request.mode or "dense",
         filter=request.filter,
         surfaces=request.surfaces or None,
+        ranking="plain",  # a text that others are compared with asks for nothing
     )
     kept = Hits([hit for hit in hits if hit.artifact_id != itself][:k], hits.meta)
     analyzer = analyzer_of(corpus, ctx)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from ir.base import ledger_key
-from ir.code.linking import is_test_path
+from ir.code.paths import is_test_path
 from ir.index.linking import definers
 from ir.links import Node
 from ir.protocols import Snapshot, Store

@@ -7,8 +7,8 @@ from posixpath import dirname
 
 from ir.code.builtins import COMMON
 from ir.code.definitions import Definition, path_in, symbol_in
-from ir.code.linking import is_test_path
 from ir.code.mentions import Mention, calls_inside, calls_of, name_key, references_of, ways
+from ir.code.paths import is_test_path
 from ir.code.walks import CONSTRUCTORS, NAME_ONLY, RESOLUTIONS, Link, Walked, Walks, last, line_of, resolution_of
 from ir.index.linking import definers, symbols_of
 from ir.protocols import Store

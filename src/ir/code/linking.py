@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,6 +11,7 @@ from ir.code.builtins import METHODS
 from ir.code.exports import hashable
 from ir.code.facts import Facts
 from ir.code.languages import language_named
+from ir.code.paths import is_test_path
 from ir.code.values import EXACT, Dialect, Lookup, Reference, Values
 from ir.garbage import uncollected
 from ir.links import Edge
@@ -23,20 +23,6 @@ LINKS = ("contains", "imports", "calls", "inherits", "references", "tests", "doc
 _HOW = {EXACT: "exact"}
 INFERRED = "inferred"
 UNIQUE = "unique-name"
-_TESTS = re.compile(
-    r"(^|/)(tests?|__tests__|spec|testing|androidTest)/|(^|/)(test_[^/]*|conftest)\.py$|(_test|_tests|Tests?|Spec|IT)\.[a-z]+$"
-    r"|\.(test|spec)\.[a-z]+$",
-)
-
-
-@lru_cache(maxsize=4096)
-def is_test_path(path: str) -> bool:
-    """Whether a file holds tests, by where it is and how it is called.
-
-    >>> is_test_path("tests/test_a.py"), is_test_path("src/contest.py"), is_test_path("pkg/a_test.go")
-    (True, False, True)
-    """
-    return _TESTS.search(path) is not None
 
 
 def symbol_key(language: str, path: str, symbol: str) -> str:

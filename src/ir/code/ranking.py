@@ -2,245 +2,231 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ir.code.linking import is_test_path
+from ir.code import paths
+from ir.code.asked import Asked, asked_in, stemmed
+from ir.code.paths import name_parts, named_after
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ir.protocols import Refs
     from ir.retrieve import Pool
+
+    Values = NDArray[np.float64]
 
 __all__ = ["CodeRanking"]
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-#: Words of a question that say nothing about what is asked for.
-_IDLE = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "can",
-        "do",
-        "does",
-        "for",
-        "from",
-        "get",
-        "gets",
-        "handle",
-        "handled",
-        "handles",
-        "handling",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "made",
-        "make",
-        "makes",
-        "manage",
-        "managed",
-        "manages",
-        "of",
-        "on",
-        "or",
-        "set",
-        "sets",
-        "that",
-        "the",
-        "their",
-        "they",
-        "this",
-        "to",
-        "use",
-        "used",
-        "uses",
-        "using",
-        "was",
-        "we",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "why",
-        "with",
-        "work",
-        "works",
-        "implementation",
-        "implemented",
-        "implement",
-        "code",
-        "function",
-        "class",
-        "method",
-        "logic",
-    ]
-)
-_TESTING = frozenset(["test", "tests", "testing", "tested", "spec", "specs", "fixture", "fixtures", "mock", "mocks"])
-_SHOWING = frozenset(["example", "examples", "demo", "sample", "samples", "benchmark", "benchmarks", "tutorial"])
-_EXAMPLES = re.compile(r"(^|/)(examples?|demos?|samples?|benchmarks?|docs?_src|fixtures?)/")
-_SHIMS = re.compile(r"(^|/)(_?compat[^/]*|legacy|deprecated|_vendor|vendor(ed)?|third_party)(/|\.[a-z]+$)")
-_REEXPORTS = re.compile(r"(^|/)(__init__\.pyi?|package-info\.java|mod\.rs|index\.(js|ts|mjs|cjs)|__main__\.py)$")
+#: What a definition counts whose name shares words with the question, and one that has an owner.
+_PARTLY, _OWNED = 0.9, 0.8
+#: What the name of a folder counts against that of the file.
+_FOLDER = 0.5
+#: How much less a part of names tells that all files of the pool have, as a prefix of all types is.
+_USUAL, _LEAST_USUAL = 0.5, 0.2
+#: So many further chunks of a file speak for it, each half as loud as the one before.
+_FURTHER = 3
+#: A name that more definitions have than this does not say which one is meant.
+_MOST_DEFINITIONS = 20
 
 
 @dataclass(frozen=True)
 class CodeRanking:
-    """Adds to the scores of a pool; each part can be switched off by giving it 0, or 1 for a factor.
+    """Adds to the scores of a pool; a weight of 0, or a factor of 1, switches a part off.
 
-    ``definition``: the chunk defines what the question names. ``stem``: the words of the question are the name of the
-    file or its folder. ``coherence``: other good chunks of the same file. ``tests``, ``shims``, ``reexports`` and
-    ``declarations`` are factors for files that are seldom what is asked for.
+    ``definition``: the chunk defines what the question names. ``path``: the words of the question are the name of the
+    file, or of its folder. ``coherence``: other good chunks of the same file. ``tests`` (and examples), ``shims``,
+    ``reexports``, ``declarations`` and ``prose`` are factors for files that are seldom what is asked for, unless the
+    question says so. ``decay`` is the factor of the second chunk of a file, of the third once more, and so on.
+    ``fetch``: whether a definition that the question names is fetched if no channel found it.
     """
 
     definition: float = 0.5
-    stem: float = 0.5
+    path: float = 0.7
     coherence: float = 0.3
     tests: float = 0.3
     shims: float = 0.6
-    reexports: float = 0.6
+    reexports: float = 0.8
     declarations: float = 0.7
+    prose: float = 0.7
+    decay: float = 0.5
+    fetch: bool = True
 
     @property
     def __name__(self) -> str:
         return "code"
 
-    def __call__(self, pool: Pool) -> NDArray[np.float64]:
-        asked = _asked(pool.query)
-        base = np.asarray(pool.scores, dtype=np.float64)
-        top = float(base.max()) if len(base) else 0.0
-        if top <= 0:
-            return np.zeros(len(base))
-        rows = pool.rows
-        added = np.zeros(len(base))
-        if self.definition:
-            added += self.definition * top * np.array([_defines(asked, row.metadata) for row in rows])
-        if self.stem:
-            stems = {path: _named_like(asked, path) for path in {row.artifact_id for row in rows}}
-            added += self.stem * top * np.array([stems[row.artifact_id] for row in rows])
-        scores = base + added
-        if self.coherence:
-            scores = scores + self.coherence * _coherence(rows, scores)
-        factors = {path: self._prior(path, asked) for path in {row.artifact_id for row in rows}}
-        scores = scores * np.array([factors[row.artifact_id] for row in rows])
-        return np.asarray(scores - base)
+    def __call__(self, pool: Pool) -> Values:
+        """What is added to each score, all parts together."""
+        return np.asarray(sum(self.parts(pool).values(), np.zeros(len(pool))))
 
-    def _prior(self, path: str, asked: _Asked) -> float:
+    def parts(self, pool: Pool) -> dict[str, Values]:
+        """What each part adds to each score, one after the other."""
+        scores = np.asarray(pool.scores, dtype=np.float64)
+        top = float(scores.max()) if len(scores) else 0.0
+        if top <= 0:
+            return {}
+        files = _Files(pool)
+        asked = asked_in(pool.query)
+        names = _Names(pool, asked, files)
+        told: dict[str, Values] = {}
+
+        def now(name: str, values: Values) -> None:
+            nonlocal scores
+            told[f"code.{name}"] = values - scores
+            scores = values
+
+        if self.definition:
+            now("definition", scores + self.definition * top * names.defined())
+        if self.path:
+            now("path", scores + self.path * top * files.spread(names.of_path))
+        if self.coherence:
+            now("coherence", scores + self.coherence * files.further(scores))
+        now("prior", scores * files.spread(lambda path: self._prior(path, asked)) * self._inner_tests(pool, asked))
+        if self.decay != 1:
+            now("decay", files.decayed(scores, self.decay))
+        return told
+
+    def missing(self, pool: Pool) -> Refs:
+        """The records that define a name of the question, if nobody among the candidates does."""
+        names = asked_in(pool.query).names if self.fetch else frozenset()
+        if not names or any(_last(symbol) in names for row in pool.rows for symbol in _symbols(row)):
+            return np.empty(0, dtype=np.int64)
+        from ir.code.lookups import records_defining
+
+        return records_defining(pool, sorted(names), _MOST_DEFINITIONS)
+
+    def _prior(self, path: str, asked: Asked) -> float:
         factor = 1.0
-        if not asked.words & _TESTING and is_test_path(path):
+        if (not asked.tests and paths.is_test_path(path)) or (not asked.examples and paths.is_example(path)):
             factor *= self.tests
-        if not asked.words & _SHOWING and _EXAMPLES.search(path):
-            factor *= self.tests
-        if _SHIMS.search(path):
+        if not asked.shims and paths.is_shim(path):
             factor *= self.shims
-        if _REEXPORTS.search(path):
+        if paths.is_reexport(path):
             factor *= self.reexports
-        if path.endswith(".d.ts"):
+        if paths.is_declaration(path):
             factor *= self.declarations
+        if not asked.documents and not paths.is_code(path):
+            factor *= self.prose
         return factor
 
-
-@dataclass(frozen=True)
-class _Asked:
-    """A question: its identifiers as they are written, and its words."""
-
-    identifiers: frozenset[str]
-    words: frozenset[str]
+    def _inner_tests(self, pool: Pool, asked: Asked) -> Values:
+        """The factor of chunks that are tests within a file of other things, as in Rust."""
+        if asked.tests:
+            return np.ones(len(pool))
+        return np.array([self.tests if _is_inner_test(row) else 1.0 for row in pool.rows])
 
 
-@lru_cache(maxsize=256)
-def _asked(query: str) -> _Asked:
-    found = re.findall(r"[A-Za-z_][A-Za-z0-9_]*(?:[.:#/]+[A-Za-z_][A-Za-z0-9_]*)*", query)
-    identifiers: set[str] = set()
-    alone = len(found) == 1
-    for word in found:
-        last = re.split(r"[.:#/]+", word)[-1]
-        if (
-            alone
-            or last != word
-            or "_" in word
-            or re.search(r"[a-z][A-Z]", word)
-            or (word[:1].isupper() and word != word.capitalize())
-        ):
-            identifiers |= {word.lower(), last.lower()}
-        elif word[:1].isupper() and not query.startswith(word):
-            identifiers.add(word.lower())
-    words = {_stemmed(part) for word in found for part in _parts(word)}
-    return _Asked(frozenset(identifiers), frozenset(words - {_stemmed(word) for word in _IDLE} - {""}))
+class _Files:
+    """The candidates of a pool by their files."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._paths = pool.artifact_ids
+        self.places: dict[str, list[int]] = {}
+        for place, path in enumerate(self._paths):
+            self.places.setdefault(path, []).append(place)
+
+    def spread(self, value: Any) -> Values:
+        """What a function says of each file, for each of its candidates."""
+        known = {path: value(path) for path in self.places}
+        return np.array([known[path] for path in self._paths], dtype=np.float64)
+
+    def further(self, scores: Values) -> Values:
+        """What the next best chunks of the same file add: a half of the second, a quarter of the third."""
+        added = np.zeros(len(scores))
+        for places in self.places.values():
+            best = sorted((float(scores[place]) for place in places), reverse=True)
+            added[places] = sum(score / 2**number for number, score in enumerate(best[1 : 1 + _FURTHER], start=1))
+        return added
+
+    def decayed(self, scores: Values, factor: float) -> Values:
+        """The scores, with less for each further chunk of a file: the first results are of several files."""
+        less = scores.copy()
+        for places in self.places.values():
+            for number, place in enumerate(sorted(places, key=lambda place: -scores[place])):
+                less[place] *= factor**number
+        return less
 
 
-def _parts(name: str) -> list[str]:
-    return [part.lower() for part in _PARTS.findall(name)]
+class _Names:
+    """The names of files and definitions beside those of a question."""
+
+    def __init__(self, pool: Pool, asked: Asked, files: _Files) -> None:
+        self._rows = pool.rows
+        self._asked = asked
+        self._weights = _weights(pool, asked)
+        self._usual = _usual(files.places)
+        self._shares: dict[str, float] = {}
+
+    def defined(self) -> Values:
+        """How much of what is asked for each candidate defines."""
+        return np.array([max(map(self._of_symbol, _symbols(row)), default=0.0) for row in self._rows])
+
+    def of_path(self, path: str) -> float:
+        """How much the name of a file, and less so that of its folder, is what is asked for."""
+        stem, folders = named_after(path)
+        if self._asked.named(stem):
+            return 1.0
+        own = self._share(stem)
+        return min(1.0, own + _FOLDER * self._share(folders[-1])) if folders else own
+
+    def _of_symbol(self, symbol: str) -> float:
+        last = _last(symbol)
+        named = self._asked.named(last)
+        if named:
+            return named if last == symbol or self._asked.named(symbol) else named * _OWNED
+        return _PARTLY * self._share(last)
+
+    def _share(self, name: str) -> float:
+        if name not in self._shares:
+            found = self._asked.share(name_parts(name), self._weights, self._usual) if self._weights else 0.0
+            self._shares[name] = found
+        return self._shares[name]
 
 
-@lru_cache(maxsize=8192)
-def _stemmed(word: str) -> str:
-    word = word.lower()
-    for suffix in ("ations", "ation", "ings", "ing", "ers", "er", "ors", "or", "ies", "ed", "es", "s", "e", "y"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            return word[: -len(suffix)]
-    return word
+def _weights(pool: Pool, asked: Asked) -> dict[str, float]:
+    """How much each word of a question tells: rare ones more, as in BM25; the rarest has 1."""
+    if not asked.words:
+        return {}
+    from ir.analysis import analyzer_for
+
+    analyzer = analyzer_for(pool.snapshot.config().get("language") or "english")
+    terms = {word: (analyzer.terms(form) or [form])[0] for word, form in asked.forms.items()}
+    stats = pool.snapshot.term_stats(sorted(set(terms.values())))
+    rarity = {
+        word: max(0.05, log(1 + stats.documents / (1 + stats.frequencies.get(term, 0)))) for word, term in terms.items()
+    }
+    most = max(rarity.values())
+    return {word: value / most for word, value in rarity.items()}
 
 
-def _defines(asked: _Asked, metadata: Mapping[str, Any]) -> float:
-    """How much of what is asked for a chunk defines."""
-    best = 0.0
-    for symbol in metadata.get("symbols") or ():
-        last = symbol.rsplit(".", 1)[-1]
-        if last.lower() in asked.identifiers:
-            best = max(best, 1.0 if symbol.lower() in asked.identifiers or "." not in symbol else 0.8)
-            continue
-        best = max(best, 0.8 * _overlap(asked.words, _parts(last)))
-    return best
+def _usual(files: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """What a part of a file's name tells if several files have it: less, down to a fifth."""
+    if len(files) < 2:
+        return {}
+    having = Counter(stem for path in files for stem in {stemmed(part) for part in name_parts(named_after(path)[0])})
+    return {
+        stem: max(_LEAST_USUAL, 1 - _USUAL * log(count) / log(1 + len(files)))
+        for stem, count in having.items()
+        if count > 1
+    }
 
 
-def _overlap(words: frozenset[str], parts: Sequence[str]) -> float:
-    """How much of a name is in the question, and how much of the question is in the name."""
-    stems = {_stemmed(part) for part in parts if len(part) > 1}
-    if not stems or not words:
-        return 0.0
-    both = len(stems & words)
-    if not both:
-        return 0.0
-    return (both / len(stems)) * (0.4 + 0.6 * both / len(words))
+def _symbols(row: Any) -> Sequence[str]:
+    found = row.metadata.get("symbols")
+    return [symbol for symbol in found if isinstance(symbol, str)] if isinstance(found, list) else ()
 
 
-def _named_like(asked: _Asked, path: str) -> float:
-    """How much the name of a file, and less so that of its folder, is what is asked for."""
-    parts = path.rsplit(".", 1)[0].split("/")
-    stem = parts[-1]
-    if stem.lower() in asked.identifiers:
-        return 1.0
-    own = _overlap(asked.words, _parts(stem))
-    above = _overlap(asked.words, _parts(parts[-2])) if len(parts) > 1 else 0.0
-    return min(1.0, own + 0.3 * above)
+def _last(symbol: str) -> str:
+    return symbol.rsplit(".", 1)[-1]
 
 
-def _coherence(rows: Sequence[Any], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the next best chunks of the same file add: a half of the second, a quarter of the third."""
-    by_file: dict[str, list[int]] = {}
-    for place in np.argsort(-scores, kind="stable").tolist():
-        by_file.setdefault(rows[place].artifact_id, []).append(place)
-    added = np.zeros(len(scores))
-    for places in by_file.values():
-        more = sum(float(scores[place]) / 2**number for number, place in enumerate(places[1:4], start=1))
-        added[places] = more
-    return added
+def _is_inner_test(row: Any) -> bool:
+    symbols = _symbols(row)
+    return bool(symbols) and all(symbol.split(".", 1)[0] in ("tests", "test") for symbol in symbols)

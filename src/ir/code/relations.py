@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ir.code.definitions import Definition, Definitions, bare, path_in
 from ir.code.guesses import Guesses
-from ir.code.linking import is_test_path
 from ir.code.mentions import name_key
+from ir.code.paths import is_test_path
 from ir.code.walks import DEEPEST, NAME_ONLY, RANK, RESOLUTIONS, Link, Walked, Walks
 from ir.index.linking import definers
 from ir.protocols import Snapshot, Store

@@ -36,6 +36,8 @@ class Code(Chunked):
     """
 
     code_version = 1
+    #: How searches of a corpus that is built by it rank; see :mod:`ir.retrieve.rankings`.
+    ranking = "code"
 
     @uncollected
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:

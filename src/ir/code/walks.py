@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ir.code.definitions import Definition, path_in, qualified, symbol_in
-from ir.code.linking import is_test_path
+from ir.code.paths import is_test_path
 from ir.links import Direction, Neighbour
 from ir.protocols import Snapshot
 

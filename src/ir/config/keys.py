@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.options import DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES
+from ir.options import AUTO_RANKING, DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES, RANKINGS
 from ir.secrets.addresses import masked
 
 __all__ = ["KEYS", "Key", "key_named", "names"]
@@ -111,6 +111,14 @@ KEYS: tuple[Key, ...] = (
     Key("fusion", str, DFLT_FUSION, "How the two channels of a hybrid search are combined.", choices=FUSIONS),
     Key("k", int, 10, "How many results a search shows.", low=1, high=10_000),
     Key("per_file", int, 2, "How many results of one file a search shows, if they are apart.", low=1, high=10_000),
+    Key(
+        "ranking",
+        str,
+        AUTO_RANKING,
+        "What ranks beside meaning and words: 'code' what is known of source code, 'plain' nothing, 'auto' as the "
+        "corpus was built.",
+        choices=(AUTO_RANKING, *RANKINGS),
+    ),
     Key(
         "language",
         str,

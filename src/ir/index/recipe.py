@@ -10,6 +10,7 @@ from typing import Any
 from ir.errors import EmbedderError, InvalidInput
 from ir.index.embedder import CUSTOM, is_of, resolve, spec_text
 from ir.index.scan import Target
+from ir.options import RANKINGS, choice
 from ir.protocols import (
     Embedder,
     IndexingStrategy,
@@ -60,6 +61,10 @@ class Recipe:
         alpha = _blend_alpha(self.embedder)
         if alpha is not None:
             settings["alpha"] = alpha
+        settings.pop("ranking", None)
+        ranking = getattr(self.strategy, "ranking", None)
+        if ranking is not None:
+            settings["ranking"] = choice("ranking", ranking, RANKINGS)
         settings.pop("bodies", None)
         if isinstance(source.scope, WithBodyFile) and source.scope.bodies is not None:
             settings["bodies"] = dict(source.scope.bodies)

@@ -78,6 +78,22 @@ class Candidates:
         shares = {name: share[places] for name, share in self.shares.items()}
         return Candidates(self.refs[places], channels, self.scores[places], shares)
 
+    def with_more(self, others: Candidates) -> Candidates:
+        """These and others, which the same channels looked at."""
+        channels = {
+            name: Channel(
+                np.concatenate([channel.ranks, others.channels[name].ranks]),
+                np.concatenate([channel.scores, others.channels[name].scores]),
+                channel.exhausted,
+                channel.completed,
+            )
+            for name, channel in self.channels.items()
+        }
+        shares = {name: np.concatenate([share, others.shares[name]]) for name, share in self.shares.items()}
+        return Candidates(
+            np.concatenate([self.refs, others.refs]), channels, np.concatenate([self.scores, others.scores]), shares
+        )
+
     def picked(self, places: Sequence[int], boosts: Mapping[int, Mapping[str, float]]) -> list[Pick]:
         """The candidates at those places, as values; ``boosts`` by the number of the record."""
         channels: list[dict[str, dict[str, Any]]] = [{} for _ in places]

@@ -40,6 +40,9 @@ def search(corpus: Any, query: str, **keywords: Unpack[SearchKeywords]) -> Hits:
     are longer than what the embedder reads of them. ``space`` chooses among the corpus's spaces of vectors. ``words``
     is what the lexical channel looks for and ``meaning`` what the dense one compares, each if other than the query.
 
+    ``ranking`` is ``"code"`` for source code, ``"plain"`` for none, or a function of the pool; if it is not given, the
+    strategy that the corpus was built with decides.
+
     Of each artifact there is one hit, its best surface; ``per_artifact=3`` allows three that are apart, ``False`` any.
 
     After the fusion ``graph_boost`` (``hit -> number``) and ``boosts`` (``pool -> numbers``, or several such functions)
@@ -111,6 +114,8 @@ class _Session:
             alpha *= share_read(snapshot, self.space.embedder, language)
             if alpha != options.alpha:
                 options = options.with_alpha(alpha)
+        if options.ranking is None and config.get("ranking") is not None:
+            options = options.with_ranking(config["ranking"])
         self.options = options
         self.analyzer: Analyzer = analyzer_for(language)
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)

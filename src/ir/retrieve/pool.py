@@ -11,8 +11,8 @@ import numpy as np
 from ir.base import Row, SearchHit, StageReport
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
-from ir.retrieve.candidates import Candidates, Found, Pick
-from ir.retrieve.channels import Question
+from ir.retrieve.candidates import Candidates, Channel, Found, Pick
+from ir.retrieve.channels import Question, complete
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +103,31 @@ class Pool:
         self.groups = self.groups[places]
         self.kinds = [self.kinds[place] for place in places.tolist()]
         self._rows = None
+
+    def add(self, refs: Refs) -> int:
+        """Take in records that no channel returned, behind all others; how many they are.
+
+        What brought them here has to lift them: they score as the last of those that were found.
+        """
+        fresh = np.setdiff1d(refs, self.refs)
+        if not len(fresh):
+            return 0
+        held, count = self.candidates, len(fresh)
+        more = Candidates(
+            fresh,
+            {
+                name: Channel(np.zeros(count, np.int64), np.zeros(count, channel.scores.dtype), channel.exhausted)
+                for name, channel in held.channels.items()
+            },
+            np.full(count, held.scores.min() if len(held) else 0.0),
+            {name: np.zeros(count) for name in held.shares},
+        )
+        for name in more.channels:
+            complete(self.snapshot, self.question, more, name)
+        self.candidates = held.with_more(more)
+        self.groups, self.kinds = self.snapshot.grouping(self.refs)
+        self._rows = None
+        return count
 
     def change(self, name: str, values: NDArray[np.float64]) -> None:
         """Remember, for those who ask why, what ``name`` did to each score; nothing for a candidate with 0."""

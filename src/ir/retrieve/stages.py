@@ -1,6 +1,6 @@
 """The stages of a search after its channels: each takes the pool, changes it, and says what it did.
 
-channels → fusion → boosts → exit or rerank → final boosts → collapse → expansion
+channels → fusion → code → boosts → exit or rerank → final boosts → collapse → expansion
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ir.retrieve.apart import places_of, spread
 from ir.retrieve.boosts import add_boost, each_hit
 from ir.retrieve.channels import complete
 from ir.retrieve.pool import Pool
+from ir.retrieve.rankings import apply_ranking, ranking_of
 
 if TYPE_CHECKING:
     from ir.retrieve.pool import Positions
@@ -37,6 +38,8 @@ Stage = Callable[[Pool], Did]
 
 # Why stages that nobody asked for do not run.
 _ONE_CHANNEL = "there is one channel only"
+_NO_RANKING = "the corpus is not source code"
+_PLAIN = "a plain ranking was asked for"
 _NO_BOOST = "no boost was given"
 _NOTHING_TO_SKIP = "there is no reranker to skip"
 _NO_RERANKER = "no reranker was given"
@@ -62,6 +65,17 @@ def _head(pool: Pool) -> Positions:
     first = [int(place) for place in pool.candidates.order()[: pool.options.candidates]]
     held = set(first)
     return np.array(first + [place for place in pool.picks if place not in held], dtype=np.int64)
+
+
+def _code(pool: Pool) -> Did:
+    """What the corpus has a ranking for: what a question about code says beside its meaning and its words."""
+    if not pool.options.ranks:
+        return Did(False, _why_plain(pool.options))
+    return Did(True, apply_ranking(pool, ranking_of(pool.options)))
+
+
+def _why_plain(options: SearchOptions) -> str:
+    return _PLAIN if options.ranking == "plain" else _NO_RANKING
 
 
 def _boosts(pool: Pool) -> Did:
@@ -141,6 +155,7 @@ def _expansion(pool: Pool) -> Did:
 
 #: The stages after the fusion.
 _LATER: tuple[tuple[str, Stage], ...] = (
+    ("code", _code),
     ("boosts", _boosts),
     ("exit", _exit),
     ("rerank", _rerank),
@@ -195,6 +210,7 @@ def plain_reports(channels_ms: float, fusion_ms: float, options: SearchOptions) 
     return [
         {"name": "channels", "ran": True, "why": None, "ms": channels_ms, "degraded": False},
         {"name": "fusion", "ran": fused, "why": None if fused else _ONE_CHANNEL, "ms": fusion_ms, "degraded": False},
+        {"name": "code", "ran": False, "why": _why_plain(options), "ms": 0.0, "degraded": False},
         {"name": "boosts", "ran": False, "why": _NO_BOOST, "ms": 0.0, "degraded": False},
         {"name": "exit", "ran": False, "why": _NOTHING_TO_SKIP, "ms": 0.0, "degraded": False},
         {"name": "rerank", "ran": False, "why": _NO_RERANKER, "ms": 0.0, "degraded": False},

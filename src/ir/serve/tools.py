@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ir.app.arguments import FILTER, LINES, MODE, QUERY
+from ir.app.arguments import FILTER, LINES, MODE, QUERY, RANKING
 from ir.app.fields import Arg
 from ir.app.operation import Value
 from ir.errors import InvalidInput
@@ -38,6 +38,7 @@ class Search(Value):
     words: Annotated[str | None, Arg("exact words to match, if not those of the query", blank=False)] = None
     meaning: Annotated[str | None, Arg("what to match by meaning, if not the query", blank=False)] = None
     mode: Annotated[str | None, MODE] = None
+    ranking: Annotated[str | None, RANKING] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     detail: Annotated[str, DETAIL] = CONCISE
     max_tokens: Annotated[int | None, TOKENS] = None
@@ -177,7 +178,7 @@ TOOLS: dict[str, Tool] = {
             "topics; use grep for exact strings. Excerpts are leads: read the lines with get before citing path and "
             "lines.",
             Search,
-            _plain("query", "k", "words", "meaning", "mode", "filter", target="corpus"),
+            _plain("query", "k", "words", "meaning", "mode", "ranking", "filter", target="corpus"),
         ),
         Tool(
             "discover",

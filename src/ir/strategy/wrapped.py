@@ -22,6 +22,11 @@ class Wrapped(ABC):
     def __init__(self, inner: IndexingStrategy) -> None:
         self.inner = inner
 
+    @property
+    def ranking(self) -> str | None:
+        """How searches rank what the inner strategy makes, if it says so."""
+        return getattr(self.inner, "ranking", None)
+
     @abstractmethod
     def added(self, artifact: Artifact, plan: IndexPlan) -> Iterable[Surface]:
         """The surfaces to put first. ``artifact.metadata`` holds the filter fields, ``plan`` is the inner one."""
