@@ -18,18 +18,8 @@ from bench.plan import FULL, QUICK
 from bench.report import write_docs
 
 PARTS = (
-    "reference",
-    "raw",
-    "peers",
-    "cold",
-    "scale",
-    "memory",
-    "graph",
-    "relations",
-    "agent",
-    "first",
-    "serve",
-    "ontology",
+    *("reference", "raw", "peers", "cold", "scale", "memory"),
+    *("graph", "code", "relations", "agent", "first", "serve", "ontology"),
 )
 INTRODUCTION = """# Benchmarks: how fast, how large
 

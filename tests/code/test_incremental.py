@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.code.written import LANGUAGES, programs
 
 import ir
 from ir.code.strategy import Code
@@ -56,7 +58,7 @@ def edited(files: dict[str, str], chance: random.Random) -> str:
     path = chance.choice(sorted(files))
     if what == "rename":  # a definition, and not those who use it
         name = chance.choice(NAMES)
-        for word in ("def ", "class ", "function ", "func "):
+        for word in ("def ", "class ", "function ", "func ", "fn ", "void ", "struct ", "interface "):
             files[path] = files[path].replace(f"{word}{name}", f"{word}{name}{chance.choice('xyz')}", 1)
     elif what == "edit":
         files[path] = ("\n" if path.endswith((".py", ".js")) else "") + files[path]
@@ -86,3 +88,73 @@ def test_step_by_step_is_as_at_once(seed: int) -> None:
                 built(fresh, files)
                 for one, other in zip(state(changed), state(fresh), strict=True):
                     assert one == other, steps
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_program_that_is_taken_apart_and_put_together_is_as_before(language: str) -> None:
+    """Files go, lose their names, and come back, one after the other, in any order."""
+    chance = random.Random(language)
+    for program in programs(language):
+        if len(program.files) < 2:
+            continue
+        files = dict(program.files)
+        steps: list[str] = []
+        with CorpusStore.memory() as changed, CorpusStore.memory() as fresh:
+            built(changed, files)
+            for path in chance.sample(sorted(files), min(4, len(files))):
+                how = chance.choice(("gone", "moved", "renamed"))
+                held = files.pop(path)
+                if how == "moved":
+                    files[f"elsewhere/{path}"] = held
+                elif how == "renamed":
+                    files[path] = renamed(held, chance)
+                steps.append(f"{how} {path}")
+                built(changed, files)
+                built(fresh, {})
+                built(fresh, files)
+                for one, other in zip(state(changed), state(fresh), strict=True):
+                    assert one == other, (program.name, steps)
+                if chance.random() < 0.5:
+                    files.pop(f"elsewhere/{path}", None)
+                    files[path] = held
+            files = dict(program.files)
+            built(changed, files)
+            built(fresh, {})
+            built(fresh, files)
+            for one, other in zip(state(changed), state(fresh), strict=True):
+                assert one == other, (program.name, steps)
+
+
+def renamed(text: str, chance: random.Random) -> str:
+    """A file in which one word is another wherever it is defined, and not where it is used."""
+    words = re.findall(r"\b(?:def|class|function|func|fn|void|struct|trait|interface|const) (\w+)", text)
+    name = chance.choice(words) if words else "none"
+    return re.sub(rf"\b(def|class|function|func|fn|void|struct|trait|interface|const) {name}\b", rf"\1 {name}X", text)
+
+
+RENAMED = {
+    "python": ("lib.py", "def work(): pass\n", "use.py", "from lib import work\ndef go(): work()\n"),
+    "javascript": ("lib.js", "export function work() {}\n", "use.js", "import { work } from './lib';\nfunction go() { work(); }\n"),
+    "typescript": ("lib.ts", "export function work() {}\n", "use.ts", "import { work } from './lib';\nfunction go() { work(); }\n"),
+    "go": ("lib.go", "package p\n\nfunc work() {}\n", "use.go", "package p\n\nfunc goes() { work() }\n"),
+    "java": ("p/Lib.java", "package p;\nclass Lib { static void work() {} }\n", "p/Use.java", "package p;\nclass Use { void go() { Lib.work(); } }\n"),
+    "csharp": ("Lib.cs", "namespace P;\nstatic class Lib { public static void work() {} }\n", "Use.cs", "namespace P;\nclass Use { void Go() { Lib.work(); } }\n"),
+    "rust": ("src/lib.rs", "pub mod other;\npub fn work() {}\n", "src/other.rs", "use crate::work;\npub fn go() { work(); }\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", sorted(RENAMED))
+def test_callers_of_a_renamed_definition_are_unresolved_at_once(language: str) -> None:
+    path, text, caller, use = RENAMED[language]
+    with CorpusStore.memory() as store:
+        built(store, {path: text, caller: use})
+        assert len(calls(store)) == 1
+        report = built(store, {path: text.replace("work", "toil"), caller: use}).report
+        assert (report.changed, report.relinked) == ([path], 1)
+        assert not calls(store)
+        built(store, {path: text, caller: use})
+        assert len(calls(store)) == 1
+
+
+def calls(store: CorpusStore) -> list[Any]:
+    return [edge for batch in store.iter_edges() for _, out in batch for edge in out if edge.type == "calls"]

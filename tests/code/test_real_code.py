@@ -39,7 +39,7 @@ def edges_of(files: dict[str, str]) -> list[Any]:
         return [edge for batch in store.iter_edges() for _, out in batch for edge in out]
 
 
-@pytest.mark.parametrize("package", ["ir", "typer"])
+@pytest.mark.parametrize("package", ["ir", "typer", "asyncio", "email"])
 def test_every_call_stands_where_its_target_is_named(package: str) -> None:
     files = files_of(package)
     edges = [edge for edge in edges_of(files) if edge.type in ("calls", "tests", "inherits", "imports")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GIVES", "OF_ELEMENTS", "OF_VALUES"]
+__all__ = ["EACH", "GIVES", "OF_ELEMENTS", "OF_VALUES"]
 
 _AN_ELEMENT = """
     First FirstOrDefault Last LastOrDefault Single SingleOrDefault at borrow borrow_mut expect find first
@@ -15,6 +15,16 @@ _ELEMENTS = """
     """.split()  # noqa: SIM905
 #: What the methods of collections give.
 GIVES = {**dict.fromkeys(_AN_ELEMENT, "gives"), **dict.fromkeys(_ELEMENTS, "gives-all")}
+#: Methods of collections that give each element to a function.
+EACH = frozenset(
+    """
+    All Any Count First FirstOrDefault ForEach GroupBy Last LastOrDefault Max Min OrderBy OrderByDescending
+    Select SelectMany Single SingleOrDefault Sum ThenBy ToDictionary Where all allMatch and_then any
+    anyMatch every filter filter_map find findIndex findLast find_map flatMap flat_map forEach for_each
+    ifPresent inspect is_some_and map mapToInt mapToObj map_or max_by_key min_by_key noneMatch partition
+    peek position removeIf retain skip_while some sort sort_by sort_by_key sorted take_while
+    """.split()  # noqa: SIM905
+)
 #: Types whose first parameter is what they hold.
 OF_ELEMENTS = frozenset(
     """
@@ -27,7 +37,7 @@ OF_ELEMENTS = frozenset(
 #: Types whose last parameter is what they hold.
 OF_VALUES = frozenset(
     """
-    DefaultDict Dict Dictionary HashMap IDictionary Map Mapping MutableMapping OrderedDict TreeMap
-    defaultdict dict
+    DefaultDict Dict Dictionary HashMap IDictionary Map Mapping MutableMapping OrderedDict ReadonlyMap
+    Record TreeMap defaultdict dict
     """.split()  # noqa: SIM905
 )

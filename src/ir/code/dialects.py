@@ -26,6 +26,9 @@ class Python:
     has_overloads = False
     implicit_interfaces = False
     has_extensions = False
+    has_units = False
+    scattered_types = False
+    calls_instances = True
     sees_outer_units = False
 
     def find_module(self, module: str, level: int, path: str, lookup: Lookup) -> Reference | None:
@@ -97,6 +100,9 @@ class JavaScript:
     has_overloads = False
     implicit_interfaces = False
     has_extensions = False
+    has_units = False
+    scattered_types = False
+    calls_instances = False
     sees_outer_units = False
 
     def find_module(self, module: str, level: int, path: str, lookup: Lookup) -> Reference | None:
@@ -143,6 +149,9 @@ class Packages:
     """Languages whose files see the names of their package or namespace."""
 
     members_are_keys = False
+    has_units = True
+    scattered_types = False
+    calls_instances = False
     has_overloads = True
     implicit_interfaces = False
     constructors: Sequence[str] = ("<init>",)
@@ -179,6 +188,7 @@ class Go(Packages):
     """Packages are folders, imported by the path of their module."""
 
     implicit_interfaces = True
+    has_units = False
     has_overloads = False
     constructors: Sequence[str] = ()
 
@@ -207,6 +217,8 @@ class Rust(Packages):
     """Modules are files; a path begins at the crate, at this module or at the one above."""
 
     has_overloads = False
+    has_units = False
+    scattered_types = True
     constructors: Sequence[str] = ()
 
     def __init__(self) -> None:

@@ -32,6 +32,11 @@ def exports(facts: Facts) -> dict[str, list[str]]:
         }
         if symbol in facts.extended_bases:
             told["b"] = [*told.get("b", ()), *facts.extended_bases[symbol]]
+    if facts.language == "rust":  # where any file may give members to a type
+        own = {definition.symbol for definition in facts.definitions}
+        for symbol in facts.extensions.keys() - own:
+            if top_of(symbol) + "#" == symbol:
+                out[f"rust-extends:{symbol[:-1]}"] = [facts.path]
     for top, definitions in inside.items():
         out[f"{prefix}/{top}"] = [_packed(definitions)]
     if facts.unit:
@@ -39,7 +44,10 @@ def exports(facts: Facts) -> dict[str, list[str]]:
         tops = {top_of(definition.symbol) for definition in facts.definitions[1:]} | {
             top_of(name) for name in facts.extensions
         }
-        out.update({f"{facts.language}-unit:{facts.unit}:{top}": [facts.path] for top in tops})
+        for top in tops:
+            unit = facts.elsewhere.get(top, facts.unit)
+            out[f"{facts.language}-unit:{unit}"] = ["1"]
+            out[f"{facts.language}-unit:{unit}:{top}"] = [facts.path]
     for name, given in facts.names.items():
         if name != "*":
             out[f"{prefix}:{name}"] = [_packed(given)]

@@ -5,7 +5,7 @@ move. What a name stands for is kept as *expressions*, small nested tuples that 
 
 ====================== ==========================================================================
 ``("n", name)``        a name of the file's outermost scope, or of the language
-``("v", scope, name)`` a variable of the function ``scope`` (an index into the definitions)
+``("v", scope, name)`` a variable of the function ``scope``: an index into the definitions, or a symbol
 ``("d", symbol)``      a definition of this file
 ``("self", symbol)``   an instance of the type ``symbol``, as ``self`` or ``this`` is
 ``("own", symbol, name)`` a member of the type ``symbol`` or of one around it, else the name ``name``
@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Call", "Definition", "Expression", "Facts", "Import", "Reference"]
 
@@ -67,8 +67,7 @@ class Definition:
     marks: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Import:
+class Import(NamedTuple):
     """A module that is asked for, and the name it gets here; ``name`` is ``"*"`` for all of its names."""
 
     module: str
@@ -78,8 +77,7 @@ class Import:
     level: int = 0
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """``scope`` calls ``callee``; ``name`` is the last word of how it is written there."""
 
     scope: int
@@ -89,11 +87,10 @@ class Call:
     #: What it gives to parameters, by position or name.
     given: tuple[tuple[str | int, Expression], ...] = ()
     #: How many arguments there are, where overloads are told apart by that.
-    count: int | None = None
+    arity: int | None = None
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """``scope`` names something without calling it."""
 
     scope: int
@@ -122,6 +119,8 @@ class Facts:
     errors: list[int] = field(default_factory=list)
     #: The package or namespace whose files see each other's names; empty where a file is a module of its own.
     unit: str = ""
+    #: Names of the outermost scope that are of another package than the file's.
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     def inside(self, symbol: str) -> Iterator[Definition]:
         """The definition ``symbol`` and those inside it."""

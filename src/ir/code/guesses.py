@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from posixpath import dirname
 
+from ir.code.builtins import COMMON
 from ir.code.definitions import Definition, path_in, symbol_in
-from ir.code.linking import _COMMON as COMMON
 from ir.code.mentions import Mention, calls_inside, calls_of, name_key, references_of, ways
 from ir.code.paths import is_test_path
 from ir.code.walks import CONSTRUCTORS, NAME_ONLY, RESOLUTIONS, Link, Walked, Walks, last, line_of, resolution_of

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ir.code.builtins import METHODS
 from ir.code.exports import hashable
 from ir.code.facts import Facts
 from ir.code.languages import language_named
 from ir.code.paths import is_test_path
 from ir.code.values import EXACT, Dialect, Lookup, Reference, Values
+from ir.garbage import uncollected
 from ir.links import Edge
 
 __all__ = ["INFERRED", "LINKS", "UNIQUE", "is_test_path", "kept", "links_of", "symbol_key"]
@@ -21,16 +23,6 @@ LINKS = ("contains", "imports", "calls", "inherits", "references", "tests", "doc
 _HOW = {EXACT: "exact"}
 INFERRED = "inferred"
 UNIQUE = "unique-name"
-#: A method by this name is had by too many types outside of any corpus for its name to say whose it is.
-_COMMON = frozenset(
-    """
-    Add Close Contains Count Dispose Equals Error Get Len Read Remove Set String ToString Unwrap Write add
-    append apply as_str bind call catch clear clone close cmp contains copy count decode default encode eq
-    equals exec extend filter find fmt forEach format from get hashCode index insert into isEmpty is_empty
-    items iter iterator join keys len length map match new next open pop push put read remove replace run
-    send set size slice sort split start stop strip test then toString to_string unwrap update values write
-    """.split()  # noqa: SIM905
-)
 
 
 def symbol_key(language: str, path: str, symbol: str) -> str:
@@ -54,7 +46,7 @@ def kept(facts: Facts, family: str) -> str:
 
     definitions = facts.definitions
     calls = [
-        [call.scope, number(call.callee), call.name, call.line, [[to, number(e)] for to, e in call.given], call.count]
+        [call.scope, number(call.callee), call.name, call.line, [[to, number(e)] for to, e in call.given], call.arity]
         for call in facts.calls
     ]
     references = {(one.scope, number(one.target)): one.line for one in reversed(facts.references)}
@@ -90,12 +82,13 @@ def kept(facts: Facts, family: str) -> str:
     )
 
 
+@uncollected
 def links_of(payload: str, lookup: Lookup) -> Iterable[Edge]:
     """The links out of the definitions of one file. Each says how it is known, and on which line it stands.
 
     ``told`` of what is returned has how many calls lead into the corpus, out of it, and nobody knows where.
     """
-    return _Links(json.loads(payload), lookup)
+    return _Links(json.loads(payload), lookup).drawn()
 
 
 @lru_cache(maxsize=16)
@@ -107,11 +100,11 @@ class _Links:
     def __init__(self, payload: Mapping[str, Any], lookup: Lookup) -> None:
         self._path: str = payload["path"]
         self._family: str = payload["family"]
-        self._symbols: Sequence[str] = payload["symbols"]
+        self._keys = [symbol_key(self._family, self._path, symbol) for symbol in payload["symbols"]]
         self._payload = payload
         self._lookup = lookup
         self._dialect = _rules(payload["language"])
-        self._expressions: tuple[Any, ...] = hashable(payload["expressions"])
+        self._expressions: Sequence[Any] = [hashable(expression) for expression in payload["expressions"]]
         calls: dict[str, list[Any]] = {}
         for _, callee, name, _, given, _ in payload["calls"]:
             if given:
@@ -119,7 +112,7 @@ class _Links:
                 calls.setdefault(name, []).append((self._expressions[callee], told))
         facts = {
             "path": self._path,
-            "variables": {int(index): hashable(values) for index, values in payload["variables"].items()},
+            "variables": {int(index): values for index, values in payload["variables"].items()},
             "parameters": {int(index): tuple(told) for index, told in payload["parameters"].items()},
             "calls": calls,
         }
@@ -128,13 +121,16 @@ class _Links:
         self.told: dict[str, Any] = {"calls": [0, 0, 0]}
 
     def __iter__(self) -> Iterator[Edge]:
+        for (source, kind, target), properties in self._found.items():
+            yield Edge(source, kind, target, None, properties)
+
+    def drawn(self) -> _Links:
         self._take_imports()
         self._take_bases()
         self._take_interfaces()
         self._take_calls()
         self._take_references()
-        for (source, kind, target), properties in self._found.items():
-            yield Edge(source, kind, target, None, properties)
+        return self
 
     def _take_imports(self) -> None:
         module = self._key("")
@@ -162,7 +158,7 @@ class _Links:
     def _add_base(self, symbol: str, base: Any, path: str, line: int | None) -> None:
         expression = base[1] if base is not None and base[0] == "[]" else base
         for reference, known in self._values.of(expression, path).items():
-            if reference[0] == "c":
+            if reference[0] == "c" and reference != ("c", self._path, symbol):
                 self._add(self._key(symbol), "inherits", self._key_of(reference), _HOW.get(known, INFERRED), line)
 
     def _take_interfaces(self) -> None:
@@ -172,7 +168,9 @@ class _Links:
         for symbol in self._payload["types"]:
             type_ = ("c", self._path, symbol)
             methods = self._methods(type_) or set()
-            for said in (one for name in sorted(methods) for one in self._lookup(f"{self._family}-interface:{name}")):
+            # An interface is known by its first method; one that is made of others alone has none.
+            names = ["", *sorted(methods)] if methods else []
+            for said in (one for name in names for one in self._lookup(f"{self._family}-interface:{name}")):
                 path, _, other = said.partition("\n")
                 wanted = self._methods(("c", path, other), whole=True)
                 if wanted and wanted <= methods:
@@ -205,7 +203,7 @@ class _Links:
                 leads[callee, count] = 0 if found else self._leads_out(self._expressions[callee], count)
             self.told["calls"][leads[callee, count]] += 1
             if found:
-                source = self._key(self._symbols[scope])
+                source = self._keys[scope]
                 for target, how, is_tested in found:
                     self._add(source, "calls", target, how, line)
                     if tests and is_tested:
@@ -223,7 +221,7 @@ class _Links:
             for reference, known in found.items()
             if reference[0] in ("f", "c")
         ]
-        if inside or callee is None or callee[0] != "." or name in _COMMON:
+        if inside or callee is None or callee[0] != "." or name in METHODS[self._family]:
             return inside
         if self._dialect.has_extensions:
             only = self._lookup(f"{self._family}-extension:{name}")
@@ -234,7 +232,7 @@ class _Links:
 
     def _take_references(self) -> None:
         for scope, target, line in self._payload["references"]:
-            source = self._key(self._symbols[scope])
+            source = self._keys[scope]
             for reference, known in self._values.of(self._expressions[target]).items():
                 if reference[0] in ("f", "c", "m") and (reference[0] != "m" or reference[1] != self._path):
                     key = self._key_of(reference)
@@ -242,12 +240,11 @@ class _Links:
                         self._add(source, "references", key, _HOW.get(known, INFERRED), line)
 
     def _add(self, source: str, kind: str, target: str, how: str, line: int | None = None) -> None:
-        properties: dict[str, Any] = {"resolution": how}
-        if line is not None:
-            properties["line"] = line
-        held = self._found.setdefault((source, kind, target), properties)
-        if held is not properties and how == "exact" != held["resolution"]:
-            self._found[source, kind, target] = properties
+        held = self._found.get((source, kind, target))
+        if held is None or how == "exact" != held["resolution"]:
+            self._found[source, kind, target] = (
+                {"resolution": how} if line is None else {"resolution": how, "line": line}
+            )
 
     def _key(self, symbol: str) -> str:
         return symbol_key(self._family, self._path, symbol)

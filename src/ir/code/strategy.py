@@ -16,6 +16,7 @@ from ir.code.languages import LANGUAGES, Language, language_of
 from ir.code.linking import kept, links_of, symbol_key
 from ir.code.mentions import mentioned_by
 from ir.code.values import Lookup
+from ir.garbage import uncollected
 from ir.links import Edge, Node, Symbols, Use
 from ir.strategy import Chunked, text_of
 from ir.strategy.code import Unit
@@ -50,6 +51,7 @@ class Code(Chunked):
         self.grammars = tuple(language.name for language in LANGUAGES if language.installed())
         self._missing: dict[str, str] = {}
 
+    @uncollected
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
         text = text_of(raw, self.text_key)
         format = format_named(artifact_id, raw)

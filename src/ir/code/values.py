@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ir.code.containers import GIVES, OF_ELEMENTS, OF_VALUES
-from ir.code.exports import top_of, unpacked
+from ir.code.exports import hashable, top_of, unpacked
 
 __all__ = ["EXACT", "INFERRED", "Dialect", "Found", "Lookup", "Reference", "Values"]
 
@@ -20,9 +20,13 @@ EXACT, INFERRED = 0, 1
 _NOTHING: Mapping[str, Any] = {}
 #: How many things an expression may stand for before it stands for anything.
 _MANY = 6
+#: The same, where all of them are functions or types: a table of functions is gone through as a whole.
+_MANY_TO_CALL = 48
 #: How many calls of a function are looked at for what they give to its parameters.
 _MANY_CALLS = 24
 _DEEP = 40
+#: How many expressions are followed for one question: functions that give each other things can go in circles.
+_LONG = 400
 #: Through how many functions a parameter is followed back to what was given.
 _FAR = 3
 
@@ -46,6 +50,12 @@ class Dialect(Protocol):
 
     #: Whether a type implements the interfaces whose methods it has, without saying so.
     implicit_interfaces: bool
+    #: Whether an instance is called by a method of its type.
+    calls_instances: bool
+    #: Whether any file may give members to a type.
+    scattered_types: bool
+    #: Whether a package may be named in full wherever a name may stand.
+    has_units: bool
     #: Whether the names of the packages around one's own are seen.
     sees_outer_units: bool
     #: Whether a function may be called as a method of what is its first parameter.
@@ -76,15 +86,19 @@ class Values:
         self._dialect = dialect
         self._lookup = lookup
         self._parameters: Mapping[int, tuple[str, Mapping[str, int]]] = facts.get("parameters", {})
+        #: The places of functions that have parameters.
+        self._scopes = {symbol: scope for scope, (symbol, _) in self._parameters.items()}
         self._calls: Mapping[str, Sequence[Any]] = facts.get("calls", {})
         self._asking: set[Any] = set()
         self._cuts = 0
+        self._steps = 0
         self._giving = 0
         self._runs: dict[Any, Found] = {}
         self._known: dict[Any, Found] = {}
         self._orders: dict[Reference, list[Reference]] = {}
         self._tops: dict[tuple[str, str], Any] = {}
         self._inside: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._held: dict[tuple[int, str], Sequence[Any]] = {}
 
     # -- expressions ---------------------------------------------------------------------------------------------
 
@@ -97,7 +111,10 @@ class Values:
         known = self._known.get(mark)
         if known is not None:
             return known
-        if mark in self._asking or len(self._asking) > _DEEP:
+        if not self._asking:
+            self._steps = 0
+        self._steps += 1
+        if mark in self._asking or len(self._asking) > _DEEP or self._steps > _LONG:
             self._cuts += 1
             return {}
         self._asking.add(mark)
@@ -106,7 +123,7 @@ class Values:
             found = self._of(expression, at)
         finally:
             self._asking.discard(mark)
-        if len(found) > _MANY:
+        if len(found) > _MANY and not (len(found) <= _MANY_TO_CALL and all(map(_can_be_called, found))):
             found = {}
         # What met itself on the way may be more when it is asked from elsewhere; a question of its own is answered.
         if self._cuts == before or not self._asking:
@@ -122,9 +139,21 @@ class Values:
                 under = _under(f"'{e[2]}", entries)
                 if under:
                     return self._all_of(under)
-            return self.member(self.of(e[1], path), e[2])
+            if e[1] is not None and e[1][0] == "require":  # module.exports may be a function, and have members
+                target = self._dialect.find_module(e[1][1], 0, path, self._lookup)
+                found = self.module_member(target[1], e[2]) if target is not None and target[0] == "m" else {}
+                if found:
+                    return found
+            found = self.member(self.of(e[1], path), e[2])
+            if any(reference[0] not in ("x", "xi") for reference in found):
+                return found
+            return self._in_unit(e, path) or found
         if head == "new":
-            of = e[1][1] if e[1] is not None and e[1][0] == "[]" else e[1]  # new List<Item>() makes a List
+            of = e[1][1] if e[1] is not None and e[1][0] == "[]" else e[1]
+            if of is not e[1]:  # new List<Item>() makes a List, of which is known what it holds
+                held = {("gives", one): INFERRED for one in self.instance(e[1], path) if one[0] in ("l", "tuple")}
+                if held:
+                    return held
             if of is not None and of[0] == "own":
                 return self.own(path, of[1], of[2], types=True)
             return {_made(reference): known for reference, known in self.of(of, path).items()}
@@ -135,11 +164,13 @@ class Values:
         if head == "v":
             if path != self.path:
                 return {}
-            given = self._variables.get(e[1], {}).get(e[2], ())
+            if isinstance(e[1], str):
+                return self.of(("v", self._scopes.get(e[1], -1), e[2]), path)
+            given = self._variable(e[1], e[2])
             values = [value for value in given if value is not None and value[0] != "item"]
-            if not values and e[2] in self._parameters.get(e[1], ("", {}))[1]:
-                return self.given(e[1], e[2])
             found = self._all(values, path)
+            if e[2] in self._parameters.get(e[1], ("", {}))[1] and all(map(_is_open, found)):
+                found = self.given(e[1], e[2]) or found
             # A variable that is given a value is known by that; an import or a definition inside a function is not one.
             plain = all(
                 value[0] in ("d", "m") or (value[0] == "." and value[1] and value[1][0] == "m") for value in values
@@ -150,6 +181,8 @@ class Values:
         if head == "own":
             return self.own(path, e[1], e[2])
         if head == "self":
+            if self._dialect.scattered_types:
+                return {("i", *self._declared_as(path, e[1])[1:]): EXACT}
             return {("i", path, e[1]): EXACT}
         if head == "super":
             return {("s", path, e[1]): EXACT}
@@ -184,6 +217,28 @@ class Values:
             return {("c", *reference[1:]): INFERRED for reference in self.of(e[1], path) if reference[0] == "i"}
         return {}
 
+    def _in_unit(self, e: Any, path: str) -> Found:
+        """A member of a package that is named in full, as ``Shop.Core.Order`` is."""
+        if not self._dialect.has_units:
+            return {}
+        words: list[str] = []
+        at = e[1]
+        while at is not None and at[0] == "." and at[2]:
+            words.append(at[2])
+            at = at[1]
+        if at is None or at[0] not in ("n", "own"):
+            return {}
+        unit = ".".join([at[-1], *reversed(words)])
+        target = self._dialect.find_module(unit, 0, path, self._lookup)
+        return self._member(target, e[2]) if target is not None and target[0] in ("p", "c") else {}
+
+    def _variable(self, scope: int, name: str) -> Sequence[Any]:
+        """What a variable of a function was given; most are never asked for, so each is unpacked when it is."""
+        held = self._held.get((scope, name))
+        if held is None:
+            held = self._held[scope, name] = hashable(self._variables.get(scope, {}).get(name, []))
+        return held
+
     def _all(self, expressions: Iterable[Any], path: str) -> Found:
         found: Found = {}
         for expression in expressions:
@@ -210,8 +265,8 @@ class Values:
         if e is None:
             return None
         if e[0] == "v":
-            given = self._variables.get(e[1], {}).get(e[2], ()) if path == self.path else None
-            return None if given is None else [(value, path) for value in given]
+            scope = self._scopes.get(e[1], -1) if isinstance(e[1], str) else e[1]
+            return [(value, path) for value in self._variable(scope, e[2])] if path == self.path else None
         if e[0] == "n":
             top = self._top_of(path, e[1])
             return None if top is None else self._opened([(value, path) for value in top])
@@ -274,11 +329,27 @@ class Values:
                     found += [(key, (part, at)) for key, part in value[1:]]
                 elif value[0] == "item":
                     found.append((value[1], (value[2], at)))
+                elif value[0] == "()":
+                    given = self._entries_given(value, at)
+                    if given is None:
+                        return None
+                    found += given
                 else:
                     return None
             return found
         finally:
             self._asking.discard(mark)
+
+    def _entries_given(self, e: Any, path: str) -> list[tuple[Any, tuple[Any, str]]] | None:
+        """The elements of the one dictionary that a function gives back."""
+        functions = [reference for reference in self.of(e[1], path) if reference[0] == "f"]
+        if len(functions) != 1:
+            return None
+        _, at, symbol = functions[0]
+        returns = self.definition(at, symbol).get("r", ())
+        if len(returns) != 1 or returns[0] is None or returns[0][0] != "{}":
+            return None
+        return [(key, (part, at)) for key, part in returns[0][1:]]
 
     def _all_of(self, values: Iterable[tuple[Any, str]]) -> Found:
         found: Found = {}
@@ -306,11 +377,16 @@ class Values:
             return found
         self._giving += 1
         function, place = ("f", self.path, symbol), positions[parameter]
-        for callee, arguments in self._calls.get(_called_as(symbol), ())[:_MANY_CALLS]:
-            for to, value in arguments:
-                if to in (parameter, place) and function in self._run_by(callee):
-                    for reference in self.of(value):
-                        found[reference] = INFERRED
+        for name in _called_as(symbol):
+            calls = self._calls.get(name, ())[:_MANY_CALLS]
+            heirs = {callee[1][1] for callee, _ in calls if _is_on_base(callee)}
+            for callee, arguments in calls:
+                if len(heirs) > 1 and _is_on_base(callee):
+                    continue  # each type that inherits gives something of its own, which the others do not have
+                for to, value in arguments:
+                    if to in (parameter, place) and function in self._run_by(callee):
+                        for reference in self.of(value):
+                            found[reference] = INFERRED
         self._giving -= 1
         return found
 
@@ -502,6 +578,13 @@ class Values:
                     return {reference: how for reference, how in found.items() if reference[0] != "?"}
         return {}
 
+    def _declared_as(self, path: str, symbol: str) -> Reference:
+        """The type that a file gives members to, which may be declared in another."""
+        here = ("c", path, symbol)
+        if top_of(symbol) + "#" != symbol:
+            return here
+        return next((one for one in self.name(path, symbol[:-1]) if one[0] == "c"), here)
+
     def declared(self, type_: Reference) -> list[tuple[str, Mapping[str, Any]]]:
         """What is told of a type in each of the files that it is declared in."""
         path, symbol = type_[1], type_[2]
@@ -511,6 +594,12 @@ class Values:
             for other in self._lookup(f"{self._dialect.name}-unit:{module['unit']}:{top_of(symbol)}"):
                 if other != path:
                     told.append((other, self.definition(other, symbol)))
+        if self._dialect.scattered_types:
+            paths = {at for at, _ in told}
+            name = symbol[:-1].rpartition("#")[2]
+            for other in self._lookup(f"{self._dialect.name}-extends:{name}"):
+                if other not in paths and self._declared_as(other, f"{name}#") == ("c", path, symbol):
+                    told.append((other, self.definition(other, f"{name}#")))
         return told
 
     def _read(self, path: str, values: Sequence[Any], *, on_type: bool) -> Found:
@@ -538,7 +627,7 @@ class Values:
                 for value in self.definition(callee[1], callee[2]).get("r", ()):
                     for reference in self.of(value, callee[1]):
                         found[reference] = INFERRED
-            elif kind == "i":
+            elif kind == "i" and self._dialect.calls_instances:
                 for reference in self.called(self._member(callee, "__call__")):
                     found[reference] = INFERRED
             elif kind == "x":
@@ -581,7 +670,7 @@ class Values:
             return {("gives", *self.instance(annotation[1], path)): INFERRED}
         if annotation[0] == "[]":
             base, *parts = annotation[1:]
-            name = base[-1] if base and base[0] in ("n", ".") else ""
+            name = base[-1] if base and base[0] in ("n", ".", "own") else ""
             if name in ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired"):
                 merged = {}
                 for part in parts[:1] if name in ("Annotated",) else parts:
@@ -594,6 +683,8 @@ class Values:
                     for reference in self.instance(part, path)
                     if reference[0] == "i"
                 }
+            if name in ("tuple", "Tuple") and len(parts) > 1 and parts[-1] is not None:
+                return self.instance(("tuple", *parts), path)
             if name in OF_VALUES and parts:
                 inner = self.instance(parts[-1], path)
                 return {("l", *sorted(inner, key=repr)): INFERRED}
@@ -668,11 +759,25 @@ class Values:
                 if self._dialect.has_overloads:  # a constructor is not inherited
                     break
             return [reference] if kind == "c" else order[1:2]
-        if kind == "i":
+        if kind == "i" and self._dialect.calls_instances:
             return [target for target in self._member(reference, "__call__") if target[0] == "f"]
         if kind in ("xi", "gives", "gives-all"):
             return [("x", str(reference[1:2]))]
         return []
+
+
+def _is_on_base(callee: Any) -> bool:
+    """Whether ``super().m`` is called."""
+    return bool(callee[0] == "." and callee[1] and callee[1][0] == "super")
+
+
+def _is_open(reference: Reference) -> bool:
+    """Whether a declared type says nothing of what a thing is: anything, or any function."""
+    return reference[0] == "xi" and reference[1].rpartition(".")[2] in ("Callable", "Any", "object", "any", "Function")
+
+
+def _can_be_called(reference: Reference) -> bool:
+    return reference[0] in ("f", "c", "nf") or (reference[0] in ("l", "gives") and len(reference) <= _MANY_TO_CALL)
 
 
 def _units(unit: str, *, outer: bool) -> list[str]:
@@ -686,10 +791,10 @@ def _made(reference: Reference) -> Reference:
     return ("nf", *reference[1:]) if reference[0] == "f" else reference
 
 
-def _called_as(symbol: str) -> str:
-    """The word that a call of this function ends with: a constructor is called by the name of its type."""
+def _called_as(symbol: str) -> list[str]:
+    """The words that a call of this function may end with: a constructor is called by the name of its type too."""
     parts = symbol.replace("().", "#").rstrip("#").split("#")
-    return parts[-2] if parts[-1] in ("__init__", "__new__") and len(parts) > 1 else parts[-1]
+    return parts[-2:] if parts[-1] in ("__init__", "__new__") and len(parts) > 1 else parts[-1:]
 
 
 def _under(key: Any, entries: Sequence[tuple[Any, tuple[Any, str]]]) -> list[tuple[Any, str]]:
@@ -704,6 +809,8 @@ def _elements(given: Found) -> Found:
         if reference[0] == "l":
             for inner in reference[1:]:
                 found[inner] = INFERRED
+        elif reference[0] == "tuple":
+            found.update(dict.fromkeys((inner for part in reference[1:] for inner in part), INFERRED))
     return found
 
 

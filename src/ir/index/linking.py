@@ -12,6 +12,7 @@ from typing import Any
 
 from ir.base import IndexPlan, json_clean, ledger_key, storable
 from ir.errors import IrError
+from ir.garbage import uncollected
 from ir.index.progress import Listener, Ticker
 from ir.index.report import BuildReport, Problem
 from ir.links import Edge, Symbols, Use
@@ -104,6 +105,7 @@ class Linking:
 
     # -- names -------------------------------------------------------------------------------------------------
 
+    @uncollected
     def finish(self) -> None:
         """Resolve the names of the items that came, and of those that asked for a name whose meaning changed."""
         if self._fresh:

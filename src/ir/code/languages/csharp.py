@@ -87,8 +87,11 @@ class CSharp(Typed):
         outer = self._namespace
         self._namespace = f"{outer}.{said}" if outer else said
         inside = body.named_children if body is not None else []
-        if body is None or any(child.type in self.types for child in inside):
+        types = [child.child_by_field_name("name") for child in inside if child.type in self.types]
+        if body is None or (types and not self.facts.unit):
             self.facts.unit = self._namespace
+        elif self._namespace != self.facts.unit:
+            self.facts.elsewhere.update({self.text(one): self._namespace for one in types if one is not None})
         for child in inside:
             self.take(child, scope)
         if body is not None:  # one without a body holds the rest of the file
@@ -115,9 +118,14 @@ class CSharp(Typed):
         if of is not None:
             held.append(("t", self.type_of(of, scope)))
             self.refer(of, scope)
-        for part in (node.child_by_field_name("accessors"), node.child_by_field_name("value")):
-            if part is not None:
-                self._later.append((part, Scope(scope.index, scope, scope.definition, {}, scope.this)))
+        inner = Scope(scope.index, scope, scope.definition, {}, scope.this)
+        accessors, value = node.child_by_field_name("accessors"), node.child_by_field_name("value")
+        if accessors is not None:
+            self._later.append((accessors, inner))
+        if value is not None and value.type == "arrow_expression_clause":
+            self._later.append((value, inner))
+        elif value is not None:
+            self.visit(value, inner)
 
     def bases(self, node: Node) -> list[Node]:
         listed = next((child for child in node.named_children if child.type == "base_list"), None)
@@ -245,8 +253,7 @@ class CSharp(Typed):
             return None
         kind = node.type
         if kind == "identifier":
-            owner = type_around(scope)
-            return ("own", owner, self.text(node)) if owner is not None else ("n", self.text(node))
+            return self.type_named(self.text(node), scope)
         if kind == "qualified_name":
             parts = node.named_children
             return (
@@ -263,6 +270,8 @@ class CSharp(Typed):
             of = self.field(node, "type") or node.named_children[0]
             inner = self.type_of(of, scope, depth + 1)
             return ("[]", ("n", "List"), inner) if kind == "array_type" else inner
+        if kind == "alias_qualified_name" and node.named_children:  # global::Shop
+            return self.type_of(node.named_children[-1], scope, depth + 1)
         if kind == "predefined_type":
             return ("n", self.text(node))
         if kind in ("primary_constructor_base_type", "simple_base_type") and node.named_children:

@@ -86,15 +86,13 @@ class Go(Declaring):
         definition.signature = f"type {name} {of.type.removesuffix('_type')}"
         scope.values.setdefault(name, []).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.members, ("self", symbol))
+        self.take_bounds(node, inner)
         if of.type == "struct_type":
             self.take_fields(of, inner, definition)
         elif of.type == "interface_type":
             definition.marks = frozenset({"interface"})
             self.take_interface(of, inner, definition)
-        else:
-            base = self.type_of(of, inner)
-            if base is not None and base[0] in ("n", "."):
-                definition.bases.append(base)
+        # A type that is made of another by its name has nothing of its methods.
         self.refer(of, inner)
 
     def take_fields(self, of: Node, inner: Scope, definition: Definition) -> None:
@@ -162,6 +160,7 @@ class Go(Declaring):
         body = node.child_by_field_name("body")
         index, definition = self.add(symbol, kind, name, scope.index, node, body, self.comment_before(node))
         inner = Scope(index, scope, definition, definition.variables, this)
+        self.take_bounds(node, inner)
         named = receiver.child_by_field_name("name") if receiver is not None else None
         if named is not None:
             inner.bind(self.text(named)).append(this)
@@ -219,7 +218,7 @@ class Go(Declaring):
     def visit_call(self, node: Node, scope: Scope) -> None:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is not None:
-            callee = self.expression(function, scope)
+            callee = self.callee(function, scope)
             self.add_call(callee, node, scope, arguments)
             inner = function.child_by_field_name("operand")
             if inner is not None and inner.type != "identifier":
@@ -228,6 +227,14 @@ class Go(Declaring):
                 self.visit(function, scope)
         if arguments is not None:
             self.visit_children(arguments, scope)
+
+    def visit_conversion(self, node: Node, scope: Scope) -> None:
+        """``list.New[T](x)`` reads like ``Type(x)``."""
+        of, operand = node.child_by_field_name("type"), node.child_by_field_name("operand")
+        if of is not None:
+            self.add_call(self.type_of(of, scope), node, scope, None)
+        if operand is not None:
+            self.visit(operand, scope)
 
     def visit_short(self, node: Node, scope: Scope) -> None:
         """``a, b := f()``"""
@@ -241,6 +248,8 @@ class Go(Declaring):
                 continue
             if len(values) == len(names):
                 given = self.expression(values[position], scope)
+            elif len(names) == 2 and values and values[0].type in _CHECKED:  # v, ok := m[k]
+                given = self.expression(values[0], scope) if position == 0 else None
             else:
                 given = ("[]", self.expression(values[0], scope), position) if len(values) == 1 else None
             self.bind(self.text(named), given, scope)
@@ -295,6 +304,7 @@ class Go(Declaring):
         target = self.expression(node, scope)
         if target is not None and target[0] in ("n", "."):
             self.facts.references.append(Reference(scope.index, target, node.start_point[0] + 1))
+        self.visit_inside(node.child_by_field_name("operand"), scope)
 
     def visit_literal(self, node: Node, scope: Scope) -> None:
         of, body = node.child_by_field_name("type"), node.child_by_field_name("body")
@@ -337,6 +347,7 @@ class Go(Declaring):
 
     _handlers: Mapping[str, Callable[[Any, Any, Scope], None]] = {
         "call_expression": visit_call,
+        "type_conversion_expression": visit_conversion,
         "short_var_declaration": visit_short,
         "assignment_statement": visit_assignment,
         "var_spec": visit_var,
@@ -383,6 +394,9 @@ class Go(Declaring):
             if value is None or kind == "slice_expression":
                 return value
             return ("[]", value)
+        if kind == "type_conversion_expression":
+            of = node.child_by_field_name("type")
+            return ("()", self.type_of(of, scope)) if of is not None else None
         if kind == "type_instantiation_expression" and node.named_children:
             return self.expression(node.named_children[0], scope, depth + 1)
         return None
@@ -398,15 +412,21 @@ class Go(Declaring):
                 return ("t", self.type_of(given[0], scope))
             if word == "append":
                 return self.expression(given[0], scope, depth + 1)
-        inner = self.expression(function, scope, depth + 1)
+        inner = self.callee(function, scope, depth + 1)
         return ("()", inner) if inner is not None else None
+
+    def callee(self, function: Node, scope: Scope, depth: int = 0) -> Expression:
+        """What is called; ``New[T]`` looks like an element of a list, and may be a function for a type."""
+        found = self.expression(function, scope, depth)
+        return ("|", found[1], found) if found is not None and function.type == "index_expression" else found
 
     def type_of(self, node: Node, scope: Scope, depth: int = 0) -> Expression:
         if depth > DEEP:
             return None
         kind = node.type
         if kind in ("type_identifier", "identifier"):
-            return ("n", self.text(node))
+            bound = scope.bound(self.text(node))
+            return bound[0] if bound is not None else ("n", self.text(node))
         if kind == "qualified_type":
             package, named = node.child_by_field_name("package"), node.child_by_field_name("name")
             return (
@@ -430,6 +450,8 @@ class Go(Declaring):
         return None
 
 
+#: What tells in a second value whether there is a first.
+_CHECKED = {"index_expression", "type_assertion_expression", "unary_expression"}
 _BLOCKS = {"block", "if_statement", "for_statement", "expression_case", "communication_case", "default_case"}
 
 

@@ -61,6 +61,12 @@ class Java(Typed):
                 else:
                     self.visit(child, Scope(scope.index, scope, scope.definition, {}, scope.this))
 
+    def take_head(self, node: Node, inner: Scope) -> None:
+        """What a record is made of is read by methods of the same names."""
+        super().take_head(node, inner)
+        for held in inner.definition.members.values():
+            held += [("t", ("fn", value[1])) for value in held if value is not None and value[0] == "t"]
+
     def take_import(self, node: Node) -> None:
         named = next(
             (child for child in node.named_children if child.type in ("scoped_identifier", "identifier")), None
@@ -194,8 +200,7 @@ class Java(Typed):
             return None
         kind = node.type
         if kind in ("type_identifier", "identifier"):
-            owner = type_around(scope)
-            return ("own", owner, self.text(node)) if owner is not None else ("n", self.text(node))
+            return self.type_named(self.text(node), scope)
         if kind in ("scoped_type_identifier", "scoped_identifier"):
             parts = node.named_children
             return (".", self.type_of(parts[0], scope, depth + 1), self.text(parts[-1])) if len(parts) > 1 else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ir.code.facts import Call, Expression, Facts, Reference
 from ir.code.languages.javascript_definitions import ScriptDefinitions
 from ir.code.languages.javascript_expressions import FUNCTIONS, TYPES, WIDE
-from ir.code.languages.scopes import Scope, stem
+from ir.code.languages.scopes import Scope, either, stem
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -83,9 +83,13 @@ class JavaScript(ScriptDefinitions):
                 callee = ("new", callee)
             if function.type == "import":
                 callee = None
+            if callee is not None and callee[0] == "." and callee[2] in ("call", "apply"):
+                callee = either([callee, callee[1]])  # f.call(this) runs f
+            self.add_element(function, arguments, scope)
             if callee is not None:
                 inner = callee[1] if callee[0] == "new" else callee
                 name = str(inner[-1]).split("@", 1)[0] if inner and inner[0] in ("n", ".", "v") else ""
+                self.goes_over(inner, arguments)
                 given = self.arguments(arguments, scope)
                 self.facts.calls.append(Call(scope.index, callee, name, self.line_of(node, arguments), given))
             if function.type == "member_expression":
@@ -94,6 +98,37 @@ class JavaScript(ScriptDefinitions):
                 self.visit(function, scope)
         if arguments is not None:
             self.visit_children(arguments, scope)
+
+    def add_element(self, function: Node, arguments: Node | None, scope: Scope) -> None:
+        """``list.push(f)``: an element that a variable has from then on."""
+        inner, named = function.child_by_field_name("object"), function.child_by_field_name("property")
+        if inner is None or named is None or arguments is None or inner.type != "identifier":
+            return
+        held = self.variable(self.text(inner), scope) if self.text(named) in ("push", "add", "unshift") else None
+        if held is not None:
+            held += [("item", None, value) for _, value in self.arguments(arguments, scope)]
+
+    def visit_if(self, node: Node, scope: Scope) -> None:
+        """``if (x instanceof A)``: inside, ``x`` is an ``A``."""
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        test = condition.named_child(0) if condition is not None else None
+        left = test.child_by_field_name("left") if test is not None and test.type == "binary_expression" else None
+        operator = test.child_by_field_name("operator") if test is not None and left is not None else None
+        right = test.child_by_field_name("right") if test is not None and left is not None else None
+        if (
+            body is None
+            or left is None
+            or left.type != "identifier"
+            or operator is None
+            or operator.type != "instanceof"
+            or right is None
+        ):
+            return self.visit_children(node, scope)
+        inner = scope.inner()
+        inner.bind(self.text(left)).append(("t", self.expression(right, scope)))
+        for child in node.named_children:
+            self.visit(child, inner if child.id == body.id else scope)
+        return None
 
     def arguments(self, node: Node | None, scope: Scope) -> tuple[tuple[str | int, Expression], ...]:
         found: list[tuple[str | int, Expression]] = []
@@ -211,6 +246,9 @@ class JavaScript(ScriptDefinitions):
         if scope.index == 0 or scope.definition.kind == "type":
             inner.values = self.module.values if scope.index == 0 else scope.definition.variables
         self.take_parameters(node, scope, inner, None)
+        first = next(iter(inner.names.values()), None)
+        if first is not None and node.id in self.elements and not inner.values[first]:
+            inner.values[first].append(self.elements[node.id])
         body = node.child_by_field_name("body")
         if body is not None:
             self.hoist(body, inner)
@@ -275,6 +313,7 @@ class JavaScript(ScriptDefinitions):
         "assignment_expression": visit_assignment,
         "export_statement": visit_export,
         "return_statement": visit_return,
+        "if_statement": visit_if,
         "for_in_statement": visit_for,
         "jsx_opening_element": visit_element,
         "jsx_self_closing_element": visit_element,

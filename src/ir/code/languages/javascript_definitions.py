@@ -37,6 +37,9 @@ class ScriptDefinitions(ScriptExpressions):
             if named is not None and kind != "class":
                 self.define(child, self.text(named), scope)
             return
+        if kind in ("internal_module", "module"):
+            self.hoist_namespace(child, scope)
+            return
         if kind == "variable_declarator":
             self.hoist_pattern(child.child_by_field_name("name"), scope)
         elif kind == "import_statement":
@@ -48,6 +51,24 @@ class ScriptDefinitions(ScriptExpressions):
             return
         if child.named_child_count:
             self.hoist(child, scope)
+
+    def hoist_namespace(self, node: Node, scope: Scope) -> None:
+        """``namespace A { export function f() {} }``: an object of functions, whose names are known inside of it."""
+        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if named is None or body is None:
+            return
+        name, pairs = self.text(named), []
+        for statement in body.named_children:
+            inner = statement.child_by_field_name("declaration") or statement
+            label = self.name_of(inner) if inner.type in FUNCTIONS or inner.type in TYPES else None
+            if label is None:
+                self.hoist_one(statement, scope)
+                continue
+            symbol = self.define(inner, f"{name}.{label}", scope, bind=False)
+            self.facts.definitions[self.defined[inner.id][0]].name = label
+            scope.bind(label).append(("d", symbol))
+            pairs.append((f"'{label}", ("d", symbol)))
+        scope.bind(name).append(("{}", *pairs))
 
     def hoist_pattern(self, node: Node | None, scope: Scope) -> None:
         if node is None:
@@ -96,7 +117,8 @@ class ScriptDefinitions(ScriptExpressions):
         else:
             this = scope.this if node.type == "arrow_function" else ("self", symbol)
             if owner is not None:
-                this = ("self", owner.symbol)
+                on_type = any(child.type == "static" for child in node.children)
+                this = ("d" if on_type else "self", owner.symbol)
             self.define_function(node, body, scope, index, definition, this)
         return symbol
 
@@ -107,6 +129,7 @@ class ScriptDefinitions(ScriptExpressions):
                     definition.bases.append(self.type_expression(part, scope))
                     self.visit(part, scope)
         inner = Scope(index, scope, definition, definition.members, ("self", definition.symbol))
+        self.take_bounds(node, inner)
         inner.names = _Nothing()  # the members of a class are not names inside it
         self.defined[node.id] = (index, inner)
         for member in body.named_children if body is not None else ():
@@ -117,6 +140,8 @@ class ScriptDefinitions(ScriptExpressions):
         if named is None:
             return
         name = self.text(named).strip("\"'#[]")
+        if member.type == "method_signature" and self.is_overload(member, name):
+            return
         if member.type in FUNCTIONS:
             symbol = self.define(member, name, scope, owner, bind=False)
             owner.members.setdefault(name, []).append(("d", symbol))
@@ -135,15 +160,21 @@ class ScriptDefinitions(ScriptExpressions):
                 if annotation is None:
                     held.append(self.expression(value, scope))
 
+    def is_overload(self, member: Node, name: str) -> bool:
+        """Whether a method is declared here and written out below, once for all of its declarations."""
+        around = member.parent.named_children if member.parent is not None else []
+        return any(other.type == "method_definition" and self.name_of(other) == name for other in around)
+
     def define_function(
         self, node: Node, body: Node | None, scope: Scope, index: int, definition: Definition, this: Expression
     ) -> None:
         inner = Scope(index, scope, definition, definition.variables, this)
+        self.take_bounds(node, inner)
         self.defined[node.id] = (index, inner)
         self.take_parameters(node, scope, inner, definition)
         returned = node.child_by_field_name("return_type")
         if returned is not None:
-            definition.returns.append(("t", self.type_expression(returned, scope)))
+            definition.returns.append(("t", self.type_expression(returned, inner)))
             self.refer(returned, scope)
         self.take_body(body, inner)
 
@@ -178,7 +209,7 @@ class ScriptDefinitions(ScriptExpressions):
             name = self.text(named)
             held = inner.bind(name)
             if annotation is not None:
-                held.append(("t", self.type_expression(annotation, scope)))
+                held.append(("t", self.type_expression(annotation, inner)))
                 self.refer(annotation, scope)
             if default is not None and default.type not in ("null", "undefined"):
                 held.append(self.expression(default, scope))
@@ -236,6 +267,8 @@ class ScriptDefinitions(ScriptExpressions):
         if node.type in ("lexical_declaration", "variable_declaration"):
             names = [item.child_by_field_name("name") for item in node.named_children]
             return [self.text(name) for name in names if name is not None and name.type == "identifier"]
+        if node.type == "ambient_declaration" and node.named_children:
+            return self.declared(node.named_children[0])
         named = node.child_by_field_name("name")
         return [self.text(named)] if named is not None else []
 
@@ -281,7 +314,7 @@ class ScriptDefinitions(ScriptExpressions):
 
     def object(self, node: Node, name: str, scope: Scope) -> Expression:
         """An object that is given a name: its functions are definitions."""
-        if node.type != "object" or not any(_is_function(part) for part in node.named_children):
+        if node.type != "object" or not _has_functions(node):
             return None
         pairs: list[tuple[str, Expression]] = []
         for part in node.named_children[:MEMBERS]:
@@ -292,7 +325,8 @@ class ScriptDefinitions(ScriptExpressions):
             elif value is not None and value.type in FUNCTIONS:
                 pairs.append((f"'{label}", ("d", self.define_in(value, f"{name}.{label}", label, scope))))
             elif value is not None:
-                pairs.append((f"'{label}", self.expression(value, scope)))
+                inner = self.object(value, f"{name}.{label}", scope)
+                pairs.append((f"'{label}", inner or self.expression(value, scope)))
             elif part.type == "shorthand_property_identifier":
                 pairs.append((f"'{self.text(part)}", self.name(self.text(part), scope)))
         return ("{}", *pairs)
@@ -323,9 +357,15 @@ class ScriptDefinitions(ScriptExpressions):
         return None
 
 
-def _is_function(part: Node) -> bool:
-    value = part.child_by_field_name("value")
-    return part.type == "method_definition" or (value is not None and value.type in FUNCTIONS)
+def _has_functions(node: Node, depth: int = 3) -> bool:
+    """Whether an object, or one inside it, has functions."""
+    for part in node.named_children:
+        value = part.child_by_field_name("value")
+        if part.type == "method_definition" or (value is not None and value.type in FUNCTIONS):
+            return True
+        if depth and value is not None and value.type == "object" and _has_functions(value, depth - 1):
+            return True
+    return False
 
 
 class _Nothing(dict[str, str]):

@@ -157,7 +157,8 @@ class ScriptExpressions(Reader):
             return None
         kind = node.type
         if kind in ("type_identifier", "identifier"):
-            return self.name(self.text(node), scope)
+            bound = scope.bound(self.text(node))
+            return bound[0] if bound is not None else self.name(self.text(node), scope)
         if kind in ("nested_type_identifier", "member_expression"):
             return self.expression(node, scope)
         if kind == "generic_type":
@@ -170,11 +171,20 @@ class ScriptExpressions(Reader):
             return ("[]", ("n", "Array"), self.type_expression(node.named_children[0], scope, depth + 1))
         if kind == "union_type":
             return either(self.type_expression(part, scope, depth + 1) for part in node.named_children)
-        if kind == "call_expression":  # class A extends mixin(B)
+        if kind in ("call_expression", "parenthesized_expression"):  # class A extends mixin(B)
             return self.expression(node, scope)
         if kind in ("type_annotation", "parenthesized_type", "readonly_type") and node.named_children:
             return self.type_expression(node.named_children[-1], scope, depth + 1)
         return None
+
+    def take_bounds(self, node: Node, scope: Scope) -> None:
+        """``<T extends Shape>``: what a parameter that stands for a type must be at least."""
+        listed = node.child_by_field_name("type_parameters")
+        for item in listed.named_children if listed is not None else ():
+            named, least = item.child_by_field_name("name"), item.child_by_field_name("constraint")
+            if named is not None:
+                parts = least.named_children if least is not None else []
+                scope.bounds[self.text(named)] = either(self.type_expression(part, scope) for part in parts)
 
     def unquoted(self, node: Node) -> str:
         return self.text(node).strip("\"'`")

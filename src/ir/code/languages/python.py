@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ir.code.facts import Definition, Expression, Facts, Import
 from ir.code.languages.python_bodies import PythonBodies
@@ -16,33 +17,9 @@ __all__ = ["Python"]
 #: Decorators after which a function is read like a variable.
 _PROPERTIES = {"property", "cached_property", "functools.cached_property", "abc.abstractproperty"}
 _OVERLOADS = {"overload", "typing.overload", "t.overload", "typing_extensions.overload"}
+_ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 #: Methods whose first parameter is the class without saying so.
 _OF_TYPES = {"__new__", "__init_subclass__", "__class_getitem__"}
-#: What statements are made of: only here can a name be bound, unless a value is named where it is used.
-_STATEMENTS = frozenset(
-    [
-        "module",
-        "block",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "for_statement",
-        "while_statement",
-        "try_statement",
-        "except_clause",
-        "except_group_clause",
-        "finally_clause",
-        "with_statement",
-        "with_clause",
-        "with_item",
-        "match_statement",
-        "case_clause",
-        "expression_statement",
-        "assignment",
-        "as_pattern",
-        "ERROR",
-    ]
-)
 
 
 class Python(PythonBodies):
@@ -75,30 +52,45 @@ class Python(PythonBodies):
         for child in node.named_children:
             self.gather_one(child, scope)
 
-    def gather_one(self, child: Node, scope: PythonScope) -> None:
-        kind = child.type
-        if kind == "function_definition" or kind == "class_definition":
-            self.define(child, scope, [])
-        elif kind == "decorated_definition":
-            inner = child.child_by_field_name("definition")
-            decorators = [item.named_children[0] for item in child.named_children if item.type == "decorator"]
-            if inner is not None:
-                self.define(inner, scope, decorators)
-        elif kind == "import_statement" or kind == "import_from_statement":
-            self.take_import(child, scope)
-        elif kind == "global_statement" or kind == "nonlocal_statement":
-            scope.free.update(self.text(name) for name in child.named_children)
-        elif kind != "lambda":
-            if kind == "assignment" or kind == "augmented_assignment" or kind == "for_statement":
-                self.bind_names(child.child_by_field_name("left"), scope)
-            elif kind == "named_expression":
-                self.bind_names(child.child_by_field_name("name"), scope)
-            elif kind == "as_pattern":
-                self.bind_names(child.child_by_field_name("alias"), scope)
-            elif kind == "case_pattern":
-                self.bind_names(child, scope)
-            if kind in _STATEMENTS or self.names_values:
-                self.gather(child, scope)
+    def gather_one(self, node: Node, scope: PythonScope) -> None:
+        bind = self._BINDERS.get(node.type)
+        if bind is not None:
+            bind(self, node, scope)
+        elif self.names_values:
+            self.gather(node, scope)
+
+    def bind_definition(self, node: Node, scope: PythonScope) -> None:
+        self.define(node, scope, [])
+
+    def bind_decorated(self, node: Node, scope: PythonScope) -> None:
+        inner = node.child_by_field_name("definition")
+        decorators = [item.named_children[0] for item in node.named_children if item.type == "decorator"]
+        if inner is not None:
+            self.define(inner, scope, decorators)
+
+    def bind_free(self, node: Node, scope: PythonScope) -> None:
+        scope.free.update(self.text(name) for name in node.named_children)
+
+    def bind_statement(self, node: Node, scope: PythonScope) -> None:
+        """An expression on its own: most bind nothing, an assignment does."""
+        at = node.named_child(0)
+        while at is not None and at.type in ("assignment", "augmented_assignment"):
+            self.bind_names(at.child_by_field_name("left"), scope)
+            at = at.child_by_field_name("right")
+        if self.names_values:
+            self.gather(node, scope)
+
+    def bind_left(self, node: Node, scope: PythonScope) -> None:
+        self.bind_names(node.child_by_field_name("left"), scope)
+        self.gather(node, scope)
+
+    def bind_named(self, node: Node, scope: PythonScope) -> None:
+        self.bind_names(node.child_by_field_name("name"), scope)
+        self.gather(node, scope)
+
+    def bind_alias(self, node: Node, scope: PythonScope) -> None:
+        self.bind_names(node.child_by_field_name("alias"), scope)
+        self.gather(node, scope)
 
     def bind_names(self, target: Node | None, scope: PythonScope) -> None:
         if target is None:
@@ -149,7 +141,7 @@ class Python(PythonBodies):
         for item in decorators:
             self.visit(item, scope)
             if item.type != "call":
-                self.add_call(item, scope)
+                self.add_call(item, scope, ("d", symbol))
         if is_type:
             self.define_type(node, body, scope, inner)
         else:
@@ -164,7 +156,16 @@ class Python(PythonBodies):
                 self.visit(base, scope)
         self.gather(body, inner)
         inner.definition.members = inner.locals
+        if bases is not None and any(self.text(base).rsplit(".", 1)[-1] in _ENUMS for base in bases.named_children):
+            for name in self.assigned(body):
+                inner.locals[name].append(("self", inner.definition.symbol))
         self.later.append((body, inner))
+
+    def assigned(self, body: Node) -> list[str]:
+        """The names that are given a value right in a class, as the members of an enumeration are."""
+        parts = [part for child in body.named_children for part in child.named_children if part.type == "assignment"]
+        names = [part.child_by_field_name("left") for part in parts if part.child_by_field_name("right") is not None]
+        return [self.text(name) for name in names if name is not None and name.type == "identifier"]
 
     def define_function(self, node: Node, body: Node, scope: PythonScope, inner: PythonScope) -> None:
         inner.definition.variables = inner.locals
@@ -257,6 +258,28 @@ class Python(PythonBodies):
                 child = child.named_children[0]
             return self.content(child).strip() if child.type == "string" else ""
         return ""
+
+    _BINDERS: ClassVar[dict[str, Callable[[Any, Node, PythonScope], Any]]] = {
+        "function_definition": bind_definition,
+        "class_definition": bind_definition,
+        "decorated_definition": bind_decorated,
+        "import_statement": take_import,
+        "import_from_statement": take_import,
+        "global_statement": bind_free,
+        "nonlocal_statement": bind_free,
+        "expression_statement": bind_statement,
+        "assignment": bind_left,
+        "augmented_assignment": bind_left,
+        "for_statement": bind_left,
+        "named_expression": bind_named,
+        "as_pattern": bind_alias,
+        "case_pattern": bind_names,
+        **dict.fromkeys(("module", "block", "if_statement", "elif_clause", "else_clause", "while_statement"), gather),
+        **dict.fromkeys(("try_statement", "except_clause", "except_group_clause", "finally_clause"), gather),
+        **dict.fromkeys(("with_statement", "with_clause", "with_item", "match_statement", "case_clause"), gather),
+        **dict.fromkeys(("ERROR",), gather),
+        **dict.fromkeys(("lambda", "comment", "string", "integer", "identifier"), PythonBodies.skip),
+    }
 
 
 def _unsubscripted(node: Node) -> Node:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ir.code.facts import Call, Expression, Reference
-from ir.code.languages.python_expressions import COMPREHENSIONS, WIDE, PythonExpressions, PythonScope, method_of
+from ir.code.languages.python_expressions import (
+    COMPREHENSIONS,
+    WIDE,
+    PythonExpressions,
+    PythonScope,
+    around,
+    method_of,
+)
 from ir.code.languages.scopes import DEEP, either, worth_following
 
 if TYPE_CHECKING:
@@ -16,6 +23,11 @@ __all__ = ["PythonBodies"]
 
 #: How many values a function gives back before the others are left out.
 _MANY = 8
+
+
+#: Methods of collections that add what they are given.
+_ADDING = frozenset(("append", "add", "appendleft", "insert"))
+_LEAVING = ("return_statement", "raise_statement", "continue_statement", "break_statement")
 
 
 class PythonBodies(PythonExpressions):
@@ -55,12 +67,13 @@ class PythonBodies(PythonExpressions):
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         callee: Expression = None
         if function is not None:
-            if function.type == "identifier":
+            kind = function.type
+            if kind == "identifier":
                 callee = self.name(self.text(function), scope)
-            elif function.type == "attribute":
+            elif kind == "attribute":
                 inner, named = function.child_by_field_name("object"), function.child_by_field_name("attribute")
                 if inner is not None and named is not None:
-                    callee = (".", self.take(inner, scope, depth + 1), self.text(named))
+                    callee = self.member(self.take(inner, scope, depth + 1), self.text(named))
             else:
                 callee = self.take(function, scope, depth + 1)
         place = len(self.facts.calls)
@@ -68,9 +81,27 @@ class PythonBodies(PythonExpressions):
         if callee is None:
             return None
         name = callee[-1] if callee[0] in ("n", ".", "v") else ""
+        if given and name in _ADDING and callee[0] == ".":
+            self.add_element(callee[1], given, scope)
         line = (function if function is not None else node).end_point[0] + 1
         self.facts.calls.insert(place, Call(scope.index, callee, str(name), line, given))
         return self.called(node, callee, scope, depth) if depth <= DEEP else None
+
+    def add_element(self, to: Expression, given: tuple[tuple[str | int, Expression], ...], scope: PythonScope) -> None:
+        """``names.append(f)``: an element that a variable, or a member of an instance, has from then on."""
+        value = given[-1][1]
+        method = method_of(scope)
+        if to is None or value is None:
+            return
+        if to[0] == "v" and to[1] == scope.index and "@" not in to[2]:
+            held = around(to[2], scope).locals.get(to[2])
+            if held is not None and len(held) < WIDE:
+                held.append(("item", None, value))
+        elif to[0] == "." and to[1] and to[1][0] == "self" and method is not None and method.type is not None:
+            held = method.type.locals.get(to[2])
+            plain = self.without_variables(value)
+            if held is not None and plain is not None and ("l", plain) not in held and len(held) < WIDE:
+                held.append(("l", plain))
 
     def arguments(self, listed: Node, scope: PythonScope) -> tuple[tuple[str | int, Expression], ...]:
         """What a call gives to which parameter, as far as it is something to follow."""
@@ -100,12 +131,13 @@ class PythonBodies(PythonExpressions):
                     found.append((position, expression))
         return tuple(found)
 
-    def add_call(self, function: Node, scope: PythonScope) -> None:
-        """Something is called without brackets, as a decorator or an exception is."""
+    def add_call(self, function: Node, scope: PythonScope, given: Expression = None) -> None:
+        """Something is called without brackets, as a decorator or an exception is; ``given`` is what it gets."""
         callee = self.expression(function, scope)
         if callee is not None:
             name = callee[-1] if callee[0] in ("n", ".", "v") else ""
-            self.facts.calls.append(Call(scope.index, callee, str(name), function.end_point[0] + 1))
+            passed: tuple[tuple[str | int, Expression], ...] = ((0, given),) if given is not None else ()
+            self.facts.calls.append(Call(scope.index, callee, str(name), function.end_point[0] + 1, passed))
 
     def visit_raise(self, node: Node, scope: PythonScope) -> None:
         """``raise E`` makes an ``E``."""
@@ -150,7 +182,10 @@ class PythonBodies(PythonExpressions):
         taken = self.take(right, scope) if right is not None else None
         value: Expression = taken if node.type == "assignment" else None
         if annotation is not None:
-            value = ("t", self.annotation(annotation, scope))
+            if annotation.end_byte - annotation.start_byte < 18 and self.text(annotation).endswith("TypeAlias"):
+                value = self.annotation(right, scope) if right is not None else None
+            else:
+                value = ("t", self.annotation(annotation, scope))
             self.refer(annotation, scope)
         if left is not None:
             self.assign(left, value, scope, right)
@@ -169,13 +204,14 @@ class PythonBodies(PythonExpressions):
                 if len(parts) == len(each):
                     self.assign(part, self.expression(parts[position], scope), scope, parts[position])
                 else:
-                    self.assign(part, ("[]", value) if value is not None else None, scope)
+                    self.assign(part, ("[]", value, position) if value is not None else None, scope)
         elif kind == "subscript":
             self.visit(target, scope)
             inner, key = target.child_by_field_name("value"), self.key(target.child_by_field_name("subscript"))
             if inner is not None and inner.type == "identifier" and value is not None:
                 name = self.text(inner)
-                holder = scope if name in scope.locals else self.outermost
+                holder = around(name, scope)
+                holder = holder if name in holder.locals else self.outermost
                 if name in holder.locals:
                     holder.locals[name].append(("item", key, value))
         elif kind in ("list_splat_pattern", "parenthesized_expression"):
@@ -187,7 +223,15 @@ class PythonBodies(PythonExpressions):
     def assign_name(self, name: str, value: Expression, scope: PythonScope, right: Node | None) -> None:
         if name == "__all__" and scope.kind == "module" and right is not None:
             self.facts.exported = self.strings(right)
-        holder = self.outermost if name in scope.free else scope
+        holder = scope
+        while holder.block and holder.owner is not None:
+            if name in holder.locals:
+                holder.locals[name].append(value)
+                if not holder.narrows:  # a variable of its own
+                    return
+            holder = holder.owner
+        if name in holder.free:
+            holder = self.outermost
         held = holder.locals.setdefault(name, [])
         if value is not None and value not in held:
             held.append(value)
@@ -279,16 +323,83 @@ class PythonBodies(PythonExpressions):
         """A value that is named where it is used: the name is one of the function, also inside a comprehension."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is not None and value is not None:
-            taken = self.take(value, scope)
-            holder = scope
-            while holder.block and holder.owner is not None and self.text(name) not in holder.locals:
-                holder = holder.owner
-            self.assign(name, taken, holder)
+            self.assign(name, self.take(value, scope), scope)
+
+    # -- what a test tells of a variable -------------------------------------------------------------------------
+
+    def visit_if(self, node: Node, scope: PythonScope) -> None:
+        """``if isinstance(x, A)``: inside, ``x`` is an ``A``."""
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        if condition is None or body is None:
+            return self.visit_children(node, scope)
+        self.visit(condition, scope)
+        self.visit_children(body, self.narrowed(condition, scope))
+        if condition.type == "not_operator" and _leaves(body):  # what follows is reached by an A alone
+            self.tell(condition.named_children[0], scope)
+        for child in node.named_children:
+            if child != condition and child != body:
+                self.visit(child, scope)
+        return None
+
+    def visit_assert(self, node: Node, scope: PythonScope) -> None:
+        self.visit_children(node, scope)
+        if node.named_children:
+            self.tell(node.named_children[0], scope)
+
+    def visit_both(self, node: Node, scope: PythonScope) -> None:
+        """``isinstance(x, A) and x.a()``."""
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None or node.children[1].type != "and":
+            return self.visit_children(node, scope)
+        self.visit(left, scope)
+        return self.visit(right, self.narrowed(left, scope))
+
+    def narrowed(self, condition: Node, scope: PythonScope) -> PythonScope:
+        """The scope of a piece of code that is run if a condition holds."""
+        known = self.told(condition, scope)
+        if not known:
+            return scope
+        inner = scope.inner()
+        inner.narrows = True
+        for name, value in known:
+            inner.declare(name)
+            inner.locals[name].append(value)
+        return inner
+
+    def tell(self, condition: Node, scope: PythonScope) -> None:
+        """Keep for the rest of a function what a condition tells of its variables."""
+        for name, value in self.told(condition, scope):
+            held = around(name, scope).locals.get(name)
+            if held is not None and not any(part is not None for part in held):
+                held.append(value)
+
+    def told(self, condition: Node, scope: PythonScope) -> list[tuple[str, Expression]]:
+        """The variables of a function that a condition tells the type of."""
+        kind = condition.type
+        if kind == "boolean_operator" and condition.children[1].type == "and":
+            return [one for part in condition.named_children for one in self.told(part, scope)]
+        if kind == "parenthesized_expression" and condition.named_child_count == 1:
+            return self.told(condition.named_children[0], scope)
+        function = condition.child_by_field_name("function") if kind == "call" else None
+        if function is None or function.type != "identifier" or self.text(function) != "isinstance":
+            return []
+        arguments = condition.child_by_field_name("arguments")
+        given = arguments.named_children if arguments is not None else []
+        if len(given) != 2 or given[0].type != "identifier" or scope.definition.kind == "type":
+            return []
+        variable = self.name(self.text(given[0]), scope)
+        if variable is None or variable[0] != "v" or variable[1] != scope.index:
+            return []
+        types = given[1].named_children if given[1].type == "tuple" else [given[1]]
+        value = either([("t", self.expression(part, scope)) for part in types])
+        return [(self.text(given[0]), value)] if value is not None else []
 
     def visit_return(self, node: Node, scope: PythonScope) -> None:
         if node.named_children:
             given = node.named_children[0]
             value = self.take(given, scope)
+            if value is not None and value[0] == "l" and given.type in ("expression_list", "tuple"):
+                value = ("tuple", *value[1:])
             function = scope.definition
             if given.type != "none" and len(function.returns) < _MANY:
                 plain = self.without_variables(value)
@@ -307,7 +418,7 @@ class PythonBodies(PythonExpressions):
             self.visit(value, scope)
 
     def visit_string(self, node: Node, scope: PythonScope) -> None:
-        if node.named_child_count > 3 or node.end_byte - node.start_byte > 3:
+        if self.source[node.start_byte] not in b"\"'":  # a letter before the quotes: it may hold code
             for child in node.named_children:
                 if child.type == "interpolation":
                     self.visit_children(child, scope)
@@ -319,6 +430,10 @@ class PythonBodies(PythonExpressions):
         "assignment": visit_assignment,
         "augmented_assignment": visit_assignment,
         "for_statement": visit_for,
+        "if_statement": visit_if,
+        "elif_clause": visit_if,
+        "assert_statement": visit_assert,
+        "boolean_operator": visit_both,
         "as_pattern": visit_as,
         "named_expression": visit_walrus,
         "return_statement": visit_return,
@@ -333,3 +448,8 @@ class PythonBodies(PythonExpressions):
         **dict.fromkeys(("global_statement", "nonlocal_statement", "comment"), skip),
         **dict.fromkeys(("integer", "float", "none", "true", "false", "pass_statement", "ellipsis"), skip),
     }
+
+
+def _leaves(body: Node) -> bool:
+    """Whether nothing after a block is reached through it."""
+    return body.named_child_count > 0 and body.named_children[-1].type in _LEAVING

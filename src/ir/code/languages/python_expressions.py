@@ -10,10 +10,12 @@ from ir.code.languages.scopes import DEEP, Reader, either
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["COMPREHENSIONS", "WIDE", "PythonExpressions", "PythonScope", "method_of"]
+__all__ = ["COMPREHENSIONS", "WIDE", "PythonExpressions", "PythonScope", "around", "method_of"]
 
 #: How many elements of a collection are looked at.
 WIDE = 12
+#: The same where they are names: tables of functions and types are longer than those of anything else.
+_WIDE_OF_NAMES = 64
 COMPREHENSIONS = ("list_comprehension", "set_comprehension", "generator_expression", "dictionary_comprehension")
 _LITERALS = {
     "string": "str",
@@ -25,6 +27,8 @@ _LITERALS = {
     "comparison_operator": "bool",
     "not_operator": "bool",
 }
+#: Methods of dictionaries whose second argument is what they give if there is nothing else.
+_WITH_DEFAULTS = ("get", "pop", "setdefault")
 _COLLECTORS = frozenset(("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"))
 
 
@@ -42,6 +46,7 @@ class PythonScope:
         "kept",
         "kind",
         "locals",
+        "narrows",
         "on_type",
         "owner",
         "self_name",
@@ -61,6 +66,8 @@ class PythonScope:
         #: Whether the first parameter of a method is the class.
         self.on_type = False
         self.block = False
+        #: Whether the variables of a block are those of the function, of which more is known there.
+        self.narrows = False
         self.kept: dict[str, str] = {}
         #: The class that a method belongs to.
         self.type = owner if kind == "function" and owner is not None and owner.kind == "type" else None
@@ -123,7 +130,7 @@ class PythonExpressions(Reader):
             inner, named = node.child_by_field_name("object"), node.child_by_field_name("attribute")
             if inner is None or named is None:
                 return None
-            return (".", self.expression(inner, scope, depth + 1), self.text(named))
+            return self.member(self.expression(inner, scope, depth + 1), self.text(named))
         if kind == "call":
             function = node.child_by_field_name("function")
             callee = self.expression(function, scope, depth + 1) if function is not None else None
@@ -148,7 +155,7 @@ class PythonExpressions(Reader):
             value = node.child_by_field_name("value")
             return self.expression(value, scope, depth + 1) if value is not None else None
         if kind in ("list", "tuple", "set", "expression_list"):
-            return ("l", *[self.expression(part, scope, depth + 1) for part in node.named_children[:WIDE]])
+            return ("l", *[self.expression(part, scope, depth + 1) for part in _some(node.named_children)])
         if kind == "dictionary":
             return ("{}", *self.pairs(node, scope, depth))
         if kind in COMPREHENSIONS:
@@ -157,7 +164,7 @@ class PythonExpressions(Reader):
 
     def pairs(self, node: Node, scope: PythonScope, depth: int) -> list[tuple[str | int | None, Expression]]:
         found: list[tuple[str | int | None, Expression]] = []
-        for part in node.named_children[:WIDE]:
+        for part in _some(node.named_children):
             of = part.child_by_field_name("value")
             if part.type == "pair" and of is not None:
                 found.append((self.key(part.child_by_field_name("key")), self.expression(of, scope, depth + 1)))
@@ -194,6 +201,8 @@ class PythonExpressions(Reader):
                 method = method_of(scope)
                 if method is not None and method.type is not None:
                     return ("super", method.type.definition.symbol)
+            elif name == "getattr":
+                return self.got(node, scope, depth)
             elif name == "cast" or name == "type" or name == "next" or name in _COLLECTORS:
                 arguments = node.child_by_field_name("arguments")
                 given = arguments.named_children if arguments is not None else []
@@ -205,7 +214,26 @@ class PythonExpressions(Reader):
                 if inner is None:
                     return ("()", callee) if not given else None
                 return {"type": ("type", inner), "next": ("[]", inner)}.get(name, ("l", ("[]", inner)))
+        elif callee is not None and callee[0] == "." and callee[2] in _WITH_DEFAULTS:
+            arguments = node.child_by_field_name("arguments")
+            if arguments is not None and arguments.named_child_count == 2:
+                return either([("()", callee), self.expression(arguments.named_children[1], scope, depth + 1)])
         return ("()", callee) if callee is not None else None
+
+    def got(self, node: Node, scope: PythonScope, depth: int) -> Expression:
+        """What ``getattr`` gives: a member by its name, if that is written out; else what it falls back on."""
+        arguments = node.child_by_field_name("arguments")
+        given = arguments.named_children if arguments is not None else []
+        found: list[Expression] = []
+        key = self.key(given[1]) if len(given) > 1 else None
+        if isinstance(key, str):
+            found.append(self.member(self.expression(given[0], scope, depth + 1), key[1:]))
+        if len(given) > 2:
+            found.append(self.expression(given[2], scope, depth + 1))
+        return either(found)
+
+    def member(self, inner: Expression, name: str) -> Expression:
+        return ("type", inner) if name == "__class__" and inner is not None else (".", inner, name)
 
     # -- annotations ---------------------------------------------------------------------------------------------
 
@@ -250,6 +278,22 @@ class PythonExpressions(Reader):
         for part in rest:
             found = (".", found, part)
         return found
+
+
+def _some(parts: list[Node]) -> list[Node]:
+    """As many elements of a collection as are worth looking at."""
+    if len(parts) <= WIDE:
+        return parts
+    after = parts[WIDE]
+    after = (after.child_by_field_name("value") if after.type == "pair" else None) or after
+    return parts[: _WIDE_OF_NAMES if after.type in ("identifier", "attribute") else WIDE]
+
+
+def around(name: str, scope: PythonScope) -> PythonScope:
+    """The scope that a variable is assigned in: blocks have those that they declare."""
+    while scope.block and scope.owner is not None and (scope.narrows or name not in scope.locals):
+        scope = scope.owner
+    return scope
 
 
 def method_of(scope: PythonScope | None) -> PythonScope | None:

@@ -77,7 +77,7 @@ class Rust(Declaring):
         kind = node.type
         if kind == "scoped_use_list":
             path, listed = node.child_by_field_name("path"), node.child_by_field_name("list")
-            base = self.path(path, before) if path is not None else before
+            base = self.path(path, before, scope) if path is not None else before
             for item in listed.named_children if listed is not None else ():
                 self.take_use(item, base, scope, at)
         elif kind == "use_list":
@@ -85,33 +85,35 @@ class Rust(Declaring):
                 self.take_use(item, before, scope, at)
         elif kind == "use_wildcard":
             inner = node.named_children[0] if node.named_children else None
-            base = self.path(inner, before) if inner is not None else before
+            base = self.path(inner, before, scope) if inner is not None else before
             self.imported(node, at)
             scope.values.setdefault("*", []).append(base)
         elif kind == "use_as_clause":
             path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
             if path is not None and alias is not None:
                 self.imported(node, at)
-                scope.values.setdefault(self.text(alias), []).append(self.path(path, before))
+                scope.values.setdefault(self.text(alias), []).append(self.path(path, before, scope))
         elif kind == "self":
             if before is not None:
                 scope.values.setdefault(str(before[-1]), []).append(before)
         else:
             self.imported(node, at)
             name = self.text(node).rsplit("::", 1)[-1]
-            scope.values.setdefault(name, []).append(self.path(node, before))
+            scope.values.setdefault(name, []).append(self.path(node, before, scope))
 
     def imported(self, node: Node, at: Node) -> None:
         self.facts.imports.append(Import(self.text(node), None, None, at.start_point[0] + 1))
 
-    def path(self, node: Node, before: Expression) -> Expression:
+    def path(self, node: Node, before: Expression, scope: Scope) -> Expression:
         """``a::b`` as the member ``b`` of ``a``; its first part is a module."""
         if node.type == "scoped_identifier":
             inner, named = node.child_by_field_name("path"), node.child_by_field_name("name")
-            base = self.path(inner, before) if inner is not None else before
+            base = self.path(inner, before, scope) if inner is not None else before
             return (".", base, self.text(named)) if named is not None and base is not None else None
         word = self.text(node)
-        return (".", before, word) if before is not None else ("m", word, 0)
+        if before is not None:
+            return (".", before, word)
+        return self.start(word, scope) if word in ("self", "super") else ("m", word, 0)
 
     def take_module(self, node: Node, scope: Scope) -> None:
         named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -137,6 +139,7 @@ class Rust(Declaring):
         index, definition = self.add(symbol, "type", name, scope.index, node, body, self.doc_before(node))
         scope.values.setdefault(name, []).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.members, ("self", symbol))
+        self.take_bounds(node, inner)
         bounds = node.child_by_field_name("bounds")
         for bound in bounds.named_children if bounds is not None else ():
             definition.bases.append(self.type_of(bound, inner))
@@ -160,6 +163,7 @@ class Rust(Declaring):
         word = _bare(self.text(of))
         owner = f"{scope.definition.symbol}{word}#"
         inner = Scope(scope.index, scope, scope.definition, scope.values, ("self", owner))
+        self.take_bounds(node, inner)
         self.facts.extensions.setdefault(owner, {})
         if trait is not None:
             base = self.type_of(trait, scope)
@@ -184,6 +188,7 @@ class Rust(Declaring):
         else:
             self.facts.extensions[owner].setdefault(name, []).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.variables, scope.this if owner is not None else None)
+        self.take_bounds(node, inner)
         self.take_parameters(node, inner, definition)
         of = node.child_by_field_name("return_type")
         if of is not None:
@@ -296,6 +301,9 @@ class Rust(Declaring):
     def visit_closure(self, node: Node, scope: Scope) -> None:
         inner = scope.inner()
         self.take_parameters(node, inner, None)
+        first = next(iter(inner.names.values()), None)
+        if first is not None and node.id in self.elements and not inner.values[first]:
+            inner.values[first].append(self.elements[node.id])
         body = node.child_by_field_name("body")
         if body is not None:
             self.visit(body, inner)
@@ -304,6 +312,7 @@ class Rust(Declaring):
         target = self.expression(node, scope)
         if target is not None and target[0] in ("n", "."):
             self.facts.references.append(Reference(scope.index, target, node.start_point[0] + 1))
+        self.visit_inside(node.child_by_field_name("value"), scope)
 
     def visit_match(self, node: Node, scope: Scope) -> None:
         value, body = node.child_by_field_name("value"), node.child_by_field_name("body")
@@ -360,7 +369,9 @@ class Rust(Declaring):
         kind = node.type
         if kind == "identifier":
             found = scope.find(self.text(node))
-            return ("v", found[0].index, found[1]) if found is not None and found[0].index else ("n", self.text(node))
+            if found is not None and found[0].index:
+                return ("v", found[0].index, found[1])
+            return self.plain(self.text(node), scope)
         if kind == "self":
             return scope.this
         if kind in _LITERALS:
@@ -400,6 +411,22 @@ class Rust(Declaring):
             return ("tuple", *[self.expression(part, scope, depth + 1) for part in node.named_children])
         return None
 
+    def plain(self, name: str, scope: Scope) -> Expression:
+        """A name of the module inside this file that a piece of code is in, or of the file."""
+        module = _module_around(scope)
+        if module is not None and name in module.values:
+            return (".", ("d", module.definition.symbol), name)
+        return ("n", name)
+
+    def start(self, word: str, scope: Scope) -> Expression:
+        """What ``self`` or ``super`` means at the beginning of a path."""
+        module = _module_around(scope)
+        if module is None or word == "crate":
+            return ("m", word, 0)
+        if word == "super":
+            module = _module_around(module.owner) if module.owner is not None else None
+        return ("d", module.definition.symbol) if module is not None else ("m", "self", 0)
+
     def last(self, node: Node, scope: Scope, depth: int) -> Expression:
         """The value of a block: its last expression."""
         if node.type in ("block", "else_clause") and node.named_children:
@@ -413,7 +440,7 @@ class Rust(Declaring):
         if inner is None:
             return ("n", self.text(named))
         if inner.type in ("crate", "super", "self"):
-            return (".", ("m", inner.type, 0), self.text(named))
+            return (".", self.start(inner.type, scope), self.text(named))
         if inner.type == "scoped_identifier":
             base = self.scoped(inner, scope, depth + 1)
         else:
@@ -429,7 +456,8 @@ class Rust(Declaring):
             word = self.text(node)
             if word == "Self" and scope.this is not None:
                 return ("d", scope.this[1])
-            return ("n", word)
+            bound = scope.bound(word)
+            return bound[0] if bound is not None else self.plain(word, scope)
         if kind == "primitive_type":
             return ("n", self.text(node))
         if kind in ("scoped_type_identifier", "scoped_identifier"):
@@ -437,7 +465,7 @@ class Rust(Declaring):
             if inner is None or named is None:
                 return None
             if inner.type in ("crate", "super", "self"):
-                return (".", ("m", inner.type, 0), self.text(named))
+                return (".", self.start(inner.type, scope), self.text(named))
             return (".", self.type_of(inner, scope, depth + 1), self.text(named))
         if kind == "generic_type":
             return self.generic(node, scope, depth)
@@ -470,6 +498,13 @@ class Rust(Declaring):
         if word in _KEYED and inner:
             return ("[]", ("n", "dict"), inner[-1])
         return ("[]", self.type_of(of, scope, depth + 1), *inner)
+
+
+def _module_around(scope: Scope | None) -> Scope | None:
+    """The module inside a file that a scope is in, if there is one."""
+    while scope is not None and (scope.definition.kind != "module" or scope.values is not scope.definition.members):
+        scope = scope.owner
+    return scope if scope is not None and scope.index else None
 
 
 def _bare(name: str) -> str:

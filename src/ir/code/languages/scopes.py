@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ir.code.containers import EACH
 from ir.code.facts import Call, Definition, Expression, Facts
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Scope:
     under a name that no other variable there has.
     """
 
-    __slots__ = ("definition", "index", "names", "owner", "this", "values")
+    __slots__ = ("bounds", "definition", "index", "names", "owner", "this", "values")
 
     def __init__(
         self,
@@ -40,6 +41,8 @@ class Scope:
         self.values = values
         #: What ``this`` or ``self`` is here.
         self.this = this
+        #: The parameters that stand for types, with what they must be at least.
+        self.bounds: dict[str, Expression] = {}
 
     def bind(self, name: str) -> list[Expression]:
         """The values of a variable of this scope; it is declared if it was not."""
@@ -55,6 +58,15 @@ class Scope:
     def inner(self, this: Expression = None) -> Scope:
         """A block in this scope."""
         return Scope(self.index, self, self.definition, self.values, this if this is not None else self.this)
+
+    def bound(self, name: str) -> tuple[Expression] | None:
+        """What a name that stands for any type must be at least; ``None`` for a name that is none."""
+        at: Scope | None = self
+        while at is not None:
+            if name in at.bounds:
+                return (at.bounds[name],)
+            at = at.owner
+        return None
 
     def find(self, name: str) -> tuple[Scope, str] | None:
         """The scope that declares a variable, and the name under which it is kept."""
@@ -81,6 +93,8 @@ class Reader:
         self._is_plain = source.isascii()
         self.module = Scope(0, None, module, self.facts.names)
         self._taken: set[str] = set()
+        #: What functions without a name are given first, by their nodes: elements of what they go over.
+        self.elements: dict[int, Expression] = {}
 
     def text(self, node: Node) -> str:
         said = self._flat[node.start_byte : node.end_byte]
@@ -149,18 +163,28 @@ class Reader:
         except RecursionError:
             self.facts.errors.append(node.start_point[0] + 1)
 
+    def goes_over(self, callee: Expression, arguments: Node | None) -> None:
+        """``items.map(f)`` gives ``f`` the elements of ``items``."""
+        if callee is not None and callee[0] == "." and callee[2] in EACH and callee[1] is not None:
+            for part in arguments.named_children if arguments is not None else ():
+                inner = part.named_children[-1] if part.type == "argument" and part.named_children else part
+                self.elements[inner.id] = ("[]", callee[1])
+
     def without_variables(self, given: Expression, depth: int = 0) -> Expression:
         """An expression that can be read outside of its function: variables are replaced by what they were given."""
         if given is None or depth > 6:
             return None
         head = given[0]
         if head == "v":
-            owner = self.facts.definitions[given[1]]
-            if given[2] in owner.parameters:
+            if isinstance(given[1], str):
                 return given
+            owner = self.facts.definitions[given[1]]
             held = owner.variables if owner.kind != "type" else owner.members
             values = [value for value in held.get(given[2], ()) if value is None or value[0] != "item"]
-            return either(self.without_variables(value, depth + 1) for value in values[:4])
+            found = [self.without_variables(value, depth + 1) for value in values[:4] if value != given]
+            # What a parameter is given is known in its own file at most; what it is declared as, everywhere. The
+            # function is told by its symbol: its place among the definitions moves with every other that is added.
+            return either([*found, ("v", owner.symbol, given[2])] if given[2] in owner.parameters else found)
         if head == ".":
             inner = self.without_variables(given[1], depth + 1)
             return (".", inner, given[2]) if inner is not None else None
@@ -169,8 +193,8 @@ class Reader:
             return (head, inner, *given[2:]) if inner is not None else None
         if head == "|":
             return either(self.without_variables(part, depth + 1) for part in given[1:])
-        if head == "l":
-            return ("l", *[self.without_variables(part, depth + 1) for part in given[1:]])
+        if head in ("l", "tuple"):
+            return (head, *[self.without_variables(part, depth + 1) for part in given[1:]])
         if head == "{}":
             return ("{}", *[(key, self.without_variables(part, depth + 1)) for key, part in given[1:]])
         return given
@@ -209,11 +233,41 @@ class Declaring(Reader):
         """What a piece of code stands for."""
         raise NotImplementedError
 
+    def type_of(self, node: Node, scope: Scope, depth: int = 0) -> Expression:
+        """The type that a piece of code names."""
+        raise NotImplementedError
+
+    def take_bounds(self, node: Node, scope: Scope) -> None:
+        """``<T extends Shape>``: what a parameter that stands for a type must be at least."""
+        for listed in node.named_children:
+            if listed.type in ("type_parameters", "type_parameter_list"):
+                for item in listed.named_children:
+                    named = item.child_by_field_name("name") or item.named_child(0)
+                    if named is not None and "parameter" in item.type:
+                        parts = [part for part in item.named_children if part.id != named.id]
+                        self.set_bound(
+                            named, [inner for part in parts for inner in part.named_children or [part]], scope
+                        )
+            elif listed.type in ("where_clause", "type_parameter_constraints_clause"):
+                for item in listed.named_children if listed.type == "where_clause" else [listed]:
+                    parts = [inner for part in item.named_children[1:] for inner in part.named_children]
+                    if item.named_children:
+                        self.set_bound(item.named_children[0], parts, scope)
+
+    def set_bound(self, named: Node, parts: list[Node], scope: Scope) -> None:
+        scope.bounds[self.text(named)] = either(self.type_of(part, scope) for part in parts)
+
+    def visit_inside(self, inner: Node | None, scope: Scope) -> None:
+        """What ``a.b`` is a member of, unless that is a plain name."""
+        if inner is not None and inner.named_child_count and inner.type not in ("scoped_identifier", "qualified_name"):
+            self.visit(inner, scope)
+
     def add_call(self, callee: Expression, node: Node, scope: Scope, arguments: Node | None) -> None:
         """Put down a call, with what it gives to parameters."""
         if callee is None:
             return
         name = str(callee[-1]).split("@", 1)[0] if callee[0] in ("n", ".", "v") else ""
+        self.goes_over(callee, arguments)
         given: list[tuple[str | int, Expression]] = []
         for position, part in enumerate(arguments.named_children if arguments is not None else ()):
             value = self.expression(part, scope)

@@ -53,6 +53,7 @@ class Typed(Declaring):
         index, definition = self.add(symbol, "type", name, scope.index, node, body, self.comment_before(node))
         scope.values.setdefault(name, []).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.members, ("self", symbol))
+        self.take_bounds(node, inner)
         for base in self.bases(node):
             definition.bases.append(self.type_of(base, inner))
             self.refer(base, inner)
@@ -91,6 +92,7 @@ class Typed(Declaring):
         else:
             scope.bind(name).append(("d", symbol))
         inner = Scope(index, scope, definition, definition.variables, scope.this)
+        self.take_bounds(node, inner)
         self.take_parameters(node, inner, definition)
         of = self.field(node, "type", "returns", "return_type")
         if of is not None:
@@ -172,10 +174,14 @@ class Typed(Declaring):
     def visit_lambda(self, node: Node, scope: Scope) -> None:
         inner = scope.inner()
         parameters = node.child_by_field_name("parameters")
-        if parameters is not None and parameters.type == "identifier":
-            inner.bind(self.text(parameters))
+        given = self.elements.get(node.id)
+        if parameters is not None and parameters.type in ("identifier", "implicit_parameter"):
+            inner.bind(self.text(parameters)).append(given)
         else:
             self.take_parameters(node, inner, None)
+            first = next(iter(inner.names.values()), None)
+            if given is not None and first is not None and not inner.values[first]:
+                inner.values[first].append(given)
         body = node.child_by_field_name("body")
         if body is not None:
             self.visit(body, inner)
@@ -199,6 +205,7 @@ class Typed(Declaring):
     def call(self, callee: Expression, name: str, node: Node, scope: Scope, arguments: Node | None) -> None:
         if callee is None:
             return
+        self.goes_over(callee, arguments)
         given = []
         count = 0
         for position, part in enumerate(arguments.named_children if arguments is not None else ()):
@@ -215,6 +222,7 @@ class Typed(Declaring):
         target = self.expression(node, scope)
         if target is not None and target[0] in ("n", "d", ".", "own"):
             self.facts.references.append(Reference(scope.index, target, node.start_point[0] + 1))
+        self.visit_inside(self.field(node, "object", "expression"), scope)
 
     def visit_return(self, node: Node, scope: Scope) -> None:
         self.visit_children(node, scope)
@@ -285,8 +293,13 @@ class Typed(Declaring):
         owner = type_around(scope)
         return ("own", owner, name) if owner is not None else ("n", name)
 
-    def type_of(self, node: Node, scope: Scope, depth: int = 0) -> Expression:
-        raise NotImplementedError
+    def type_named(self, name: str, scope: Scope) -> Expression:
+        """A type by its plain name."""
+        bound = scope.bound(name)
+        if bound is not None:
+            return bound[0]
+        owner = type_around(scope)
+        return ("own", owner, name) if owner is not None else ("n", name)
 
 
 def type_around(scope: Scope) -> str | None:
