@@ -1,0 +1,1 @@
+"""Questions about books of rules, with the entries that answer them."""
