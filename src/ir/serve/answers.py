@@ -95,7 +95,7 @@ def _hit(one: Any, room: int, *, full: bool, root: str, several: bool) -> tuple[
     if first is not None:
         entry["lines"] = f"{first}-{last}" if last not in (None, first) else f"{first}"
     if place.page is not None:
-        entry["page"] = place.page
+        entry["page"] = place.page_label
     if one.citation.heading and one.citation.heading != hit.artifact_id:
         entry["heading"] = shortened(one.citation.heading, 40)
     entry |= {"score": round(float(hit.score), 3), "why": _why(one), "text": text}
@@ -103,7 +103,7 @@ def _hit(one: Any, room: int, *, full: bool, root: str, several: bool) -> tuple[
     if several:
         where = f"{hit.source}: {where}"
     about = [f"id {hit.artifact_id}"] if "id" in entry else []
-    about += [f"page {place.page}"] if "page" in entry else []
+    about += [f"page {place.page_label}"] if "page" in entry else []
     about += [entry["heading"]] if "heading" in entry else []
     about += [f"score {entry['score']}", entry["why"]]
     return entry, [_line(f"[{one.rank}] {where} ({'; '.join(about)})"), *_barred(text)]
