@@ -44,6 +44,15 @@ class Search(Value):
 
 
 @dataclass(frozen=True)
+class Ask(Value):
+    question: Annotated[str, Arg("what to answer", blank=False, max_chars=20_000)]
+    corpus: Annotated[Corpora, CORPUS] = "."
+    k: Annotated[int, Arg("passages to answer from", min=1, max=50, clamp=True)] = 6
+    llm: Annotated[bool | None, Arg("false: best sentences instead of the user's model")] = None
+    max_tokens: Annotated[int | None, TOKENS] = None
+
+
+@dataclass(frozen=True)
 class Discover(Value):
     query: Annotated[str, QUERY]
     corpus: Annotated[Corpora, CORPUS] = "."
@@ -178,6 +187,12 @@ TOOLS: dict[str, Tool] = {
             "Find what is like an item, some lines of it, or a text.",
             Similar,
             _plain("item", "text", "k", "filter", target="corpus"),
+        ),
+        Tool(
+            "ask",
+            "Get a short cited answer, written by the user's language model or from the best sentences.",
+            Ask,
+            _plain("question", "k", "llm", target="corpus"),
         ),
         Tool(
             "status",
