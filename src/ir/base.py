@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CELL_STARTS",
+    "PAGE_LABELS",
     "PAGE_STARTS",
     "POINTER_KEYS",
     "SECTION_STARTS",
@@ -46,6 +47,8 @@ POINTER_KEYS = ("skill_path", "path")
 
 #: Where in a chunk, in characters, the pages begin that follow its ``page``.
 PAGE_STARTS = "page_starts"
+#: What is printed as the number of its page, and of those that follow, where it is not the number.
+PAGE_LABELS = "page_labels"
 #: The same for the cells that follow its ``cell``, and for the ``sections`` that follow its ``section``.
 CELL_STARTS = "cell_starts"
 SECTION_STARTS = "section_starts"

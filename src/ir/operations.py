@@ -15,15 +15,16 @@ calls; :func:`close` lets go of them. Nothing is indexed on the way: build first
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ir.answer import Event
     from ir.app.session import Session
 
-__all__ = ["close"]
+__all__ = ["ask_events", "ask_events_async", "close"]
 
 _lock = threading.Lock()
 _session: Session | None = None
@@ -33,6 +34,31 @@ def close() -> None:
     """Close the corpora that earlier calls opened; the next call opens what it needs."""
     if _session is not None:
         _session.close()
+
+
+def ask_events(**arguments: Any) -> Iterator[Event]:
+    """The events of :func:`ask` as they come; closing the iterator ends the request to the language model."""
+    from ir.app.asking import AskRequest
+    from ir.app.asking import ask_events as events
+
+    request = AskRequest.from_dict(arguments)
+    context = _shared().context()
+    try:
+        yield from events(request, context)
+    finally:
+        context.release()
+
+
+async def ask_events_async(**arguments: Any) -> AsyncIterator[Event]:
+    """The same for ``async for``; each event is waited for in a thread."""
+    from asyncio import to_thread
+
+    events = ask_events(**arguments)
+    try:
+        while (event := await to_thread(next, events, None)) is not None:
+            yield event
+    finally:
+        await to_thread(events.close)  # type: ignore[attr-defined]
 
 
 def _shared() -> Session:

@@ -72,6 +72,7 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("build", {"target": corpus, "dry_run": True}),
         ("coverage", {"target": corpus}),
         ("graph", {"corpus": corpus}),
+        ("ask", {"question": "How hot is green tea?", "target": corpus}),
         ("doctor", {}),
         ("config", {}),
         ("models", {}),

@@ -13,7 +13,8 @@ from ir.config import Settings
 from ir.sources import CorpusSource, FileScope
 from ir.sources.html import html_text
 
-pypdf = pytest.importorskip("pypdf", reason=reason_for("pypdf"))
+pypdf = pytest.importorskip("pypdf", reason="pypdf makes the PDF files of these tests")
+pytest.importorskip("pypdfium2", reason=reason_for("pypdfium2"))
 pytest.importorskip("bs4", reason=reason_for("bs4"))
 
 
@@ -78,7 +79,7 @@ def test_pdfs_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     said = {item.id: item.reason for item in scope.skipped()}
     assert said["damaged.pdf"].startswith("PDF cannot be read: ")
     assert said["locked.pdf"] == "PDF is protected by a password"
-    assert said["scan.pdf"] == "PDF holds no text (scanned pages?)"
+    assert said["scan.pdf"] == "PDF holds no text"
 
 
 def test_html_becomes_visible_text_with_headings(tmp_path: Path) -> None:
@@ -146,10 +147,10 @@ def test_without_the_extras_such_files_are_skipped_and_the_extra_named(tmp_path:
     (tmp_path / "c.md").write_text("C")
     code = (
         "import sys\n"
-        "sys.modules['bs4'] = sys.modules['pypdf'] = None\n"
+        "sys.modules['bs4'] = sys.modules['pypdfium2'] = None\n"
         "import importlib.util as util\n"
         "real = util.find_spec\n"
-        "util.find_spec = lambda name, package=None: None if name in ('bs4', 'pypdf') else real(name, package)\n"
+        "util.find_spec = lambda name, package=None: None if name in ('bs4', 'pypdfium2') else real(name, package)\n"
         "from ir.sources import FileScope\n"
         "scope = FileScope(sys.argv[1], pattern=None)\n"
         "print(list(scope), [tuple(item) for item in scope.skipped()])\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ir.app.operation import Value
-from ir.base import CELL_STARTS, PAGE_STARTS, SECTION_STARTS, heading_of
+from ir.base import CELL_STARTS, PAGE_LABELS, PAGE_STARTS, SECTION_STARTS, heading_of
 from ir.secrets.texts import for_show
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Citation", "cite"]
 WIDTH = 360
 
 #: Formats in which a line that begins with # is a heading.
-_WITH_HEADINGS = ("markdown", "html", "ipynb", None)
+_WITH_HEADINGS = ("markdown", "html", "ipynb", "pdf", None)
 
 Span = tuple[int, int]
 
@@ -31,7 +31,8 @@ class Citation(Value):
     ``line`` is where the best of the excerpt begins and ``end_line`` where the excerpt ends; ``first_line`` and
     ``last_line`` are those of the whole text that was found. All count from one, in the file.
     ``marks`` are the stretches of the excerpt that match the query; at ``focus`` the line begins that is cited.
-    ``heading`` is the title and the section, or the definition, that this line is in.
+    ``heading`` is the title and the section, or the definition, that this line is in. ``page`` counts from one;
+    ``page_label`` is what is printed on that page.
     """
 
     path: str | None
@@ -45,6 +46,7 @@ class Citation(Value):
     end_line: int | None = None
     first_line: int | None = None
     last_line: int | None = None
+    page_label: str | None = None
 
 
 def cite(hit: SearchHit, terms: Collection[str], analyzer: Analyzer) -> Citation:
@@ -75,6 +77,7 @@ def cite(hit: SearchHit, terms: Collection[str], analyzer: Analyzer) -> Citation
         end_line=end,
         first_line=first if isinstance(first, int) else None,
         last_line=last,
+        page_label=_label_at(hit, place),
     )
 
 
@@ -82,6 +85,15 @@ def _number_at(hit: SearchHit, name: str, starts: str, place: int) -> int | None
     """The page or cell that a place in the hit's text is on."""
     number = hit.metadata.get(name)
     return number + len(_before(hit, starts, place)) if isinstance(number, int) else None
+
+
+def _label_at(hit: SearchHit, place: int) -> str | None:
+    """What is printed on the page that a place in the hit's text is on."""
+    page = _number_at(hit, "page", PAGE_STARTS, place)
+    if page is None:
+        return None
+    labels, passed = hit.metadata.get(PAGE_LABELS), len(_before(hit, PAGE_STARTS, place))
+    return str(labels[passed]) if isinstance(labels, list) and passed < len(labels) else str(page)
 
 
 def _heading_at(hit: SearchHit, text: str, place: int) -> str:

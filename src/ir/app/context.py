@@ -40,7 +40,8 @@ class Caller:
 
 @dataclass
 class Context:
-    """``progress`` receives :class:`ir.index.Progress` values, ``note`` receives sentences for the user.
+    """``progress`` receives :class:`ir.index.Progress` values, ``note`` receives sentences for the user, and ``emit``
+    receives what comes piece by piece, as the events of an answer do.
 
     ``door`` says through what the request came. ``deadline`` is a time of :func:`time.monotonic`; ``cancelled`` is
     asked whether the answer is still wanted. With a ``pool`` corpora stay open from one call to the next. ``defer``,
@@ -51,6 +52,7 @@ class Context:
     settings: Settings = field(default_factory=Settings.load)
     progress: Callable[[Any], None] = field(default=lambda step: None)
     note: Callable[[str], None] = field(default=lambda sentence: None)
+    emit: Callable[[Any], None] = field(default=lambda event: None)
     door: str = "python"
     caller: Caller | None = None
     deadline: float | None = None

@@ -22,7 +22,7 @@ EXTRAS = (
     ("onnx", "onnxruntime", "embedding models"),
     ("openvino", "openvino", "embedding models on OpenVINO"),
     ("html", "bs4", "reading HTML"),
-    ("pdf", "pypdf", "reading PDF"),
+    ("pdf", "pypdfium2", "reading PDF"),
     ("watch", "watchfiles", "ir watch"),
     ("dol", "dol", "corpora in dol stores"),
     ("eval", "ir_measures", "evaluation"),

@@ -84,6 +84,7 @@ class Operation(Generic[Request, Response]):
 
 #: The module of this package that defines each operation, so that whoever wants one loads one.
 _HOMES = {
+    "ask": "asking",
     "build": "building",
     "calibrate-min-score": "calibrating",
     "calibrate-saturation": "ontology",

@@ -13,15 +13,15 @@ __all__ = ["link_to", "place_of"]
 def place_of(artifact_id: str, pointer: str | None, line: Any = None, page: Any = None, cell: Any = None) -> str:
     """``file:line``, relative to the current folder where it lies inside; the id of what is in no file.
 
-    >>> place_of("a.md", "/x/a.md", 3), place_of("a.jsonl#2", "/x/a.jsonl"), place_of("a.pdf", "/x/a.pdf", page=2)
-    ('/x/a.md:3', '/x/a.jsonl#2', '/x/a.pdf (page 2)')
+    >>> place_of("a.md", "/x/a.md", 3), place_of("a.jsonl#2", "/x/a.jsonl"), place_of("a.pdf", "/x/a.pdf", page="iv")
+    ('/x/a.md:3', '/x/a.jsonl#2', '/x/a.pdf (page iv)')
     """
     if pointer is None:
         return one_line(artifact_id)
     path = one_line(str(_relative(Path(pointer))))
     if isinstance(line, int):
         return f"{path}:{line}"
-    if isinstance(page, int):
+    if page is not None:
         return f"{path} (page {page})"
     if isinstance(cell, int):
         return f"{path} (cell {cell})"

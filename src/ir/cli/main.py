@@ -26,6 +26,7 @@ EXIT_INTERRUPTED = 130
 #: The module of this package that registers each command; a new group is one file with ``register(app)``.
 COMMANDS = {
     "search": "searching",
+    "ask": "ask",
     "discover": "discover",
     "grep": "grep",
     "keyword-search": "keyword",

@@ -61,7 +61,7 @@ def show_found(response: SimilarResponse | TraverseResponse, output: Output) -> 
 def location(found: Found) -> str:
     """Where the hit can be opened."""
     cited = found.citation
-    return place_of(found.hit.artifact_id, cited.path, cited.line, cited.page, cited.cell)
+    return place_of(found.hit.artifact_id, cited.path, cited.line, cited.page_label, cited.cell)
 
 
 def _plain(found: Found, words: Mapping[str, str]) -> str:

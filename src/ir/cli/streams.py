@@ -50,6 +50,14 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=not encoding.startswith("utf"), indent=2)
 
 
+def json_line(value: Any) -> str:
+    """The same on one line, as one of many."""
+    import json
+
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    return json.dumps(value, ensure_ascii=not encoding.startswith("utf"))
+
+
 def is_attended() -> bool:
     """Whether what is printed is seen on a terminal."""
     return sys.stdout.isatty() and sys.stderr.isatty()

@@ -18,6 +18,7 @@ __all__ = [
     "NOTICE",
     "Answer",
     "Page",
+    "answered",
     "as_line",
     "barred",
     "discovered",
@@ -108,7 +109,7 @@ def _hit(one: Any, room: int, *, full: bool, root: str, several: bool) -> tuple[
     if first is not None:
         entry["lines"] = f"{first}-{last}" if last not in (None, first) else f"{first}"
     if place.page is not None:
-        entry["page"] = place.page
+        entry["page"] = place.page_label
     if one.citation.heading and one.citation.heading != hit.artifact_id:
         entry["heading"] = shortened(one.citation.heading, 40)
     entry |= {"score": round(float(hit.score), 3), "why": _why(one), "text": text}
@@ -116,7 +117,7 @@ def _hit(one: Any, room: int, *, full: bool, root: str, several: bool) -> tuple[
     if several:
         where = f"{hit.source}: {where}"
     about = [f"id {hit.artifact_id}"] if "id" in entry else []
-    about += [f"page {place.page}"] if "page" in entry else []
+    about += [f"page {place.page_label}"] if "page" in entry else []
     about += [entry["heading"]] if "heading" in entry else []
     about += [f"score {entry['score']}", entry["why"]]
     return entry, [as_line(f"[{one.rank}] {where} ({'; '.join(about)})"), *barred(text)]
@@ -180,6 +181,33 @@ def discovered(response: Any, *, budget: int, full: bool, notes: Sequence[str], 
         if not page.add(entry, [as_line(f"[{rank}] {one.artifact_id} ({about})"), *barred(text)]):
             break
     return Answer("\n".join(page.lines), {**page.head, "results": page.entries}, len(page.entries))
+
+
+def answered(response: Any, *, budget: int, notes: Sequence[str], fresh: str) -> Answer:
+    """An answer with the places that it cites, or why there is none."""
+    corpora = list(response.corpora)
+    notes = _notes((*notes, *response.notes))
+    head = _head(corpora, "", notes, fresh) | {"abstained": response.abstained, "by": response.by}
+    head |= {"reason": response.reason} if response.abstained else {}
+    head |= {"error": response.error} if response.error else {}
+    head |= {"flags": list(response.flags)} if response.flags else {}
+    said = shortened(response.cited_answer, budget // 2)
+    lines = [f"{_names(corpora)}; index {fresh}. {NOTICE}", *_told("", notes)]
+    if response.abstained:
+        lines.append(f"Nothing here answers that. {response.reason}")
+    else:
+        head["answer"] = said
+        lines += [f"Answer by {response.by}:", *barred(said)]
+        lines += [f"Failed: {response.error}"] if response.error else []
+    page = Page(budget - _FRAME // 2, head, lines)
+    for one in response.sources if not response.abstained else ():
+        text = shortened(one.text, min(page.room, budget // 6))
+        entry = {"number": one.number, "id": one.id, "label": one.label, "cited": one.cited, "text": text}
+        if not page.add(
+            entry, [as_line(f"[{one.number}] {one.label}{'' if one.cited else ' (not cited)'}"), *barred(text)]
+        ):
+            break
+    return Answer("\n".join(page.lines), {**page.head, "sources": page.entries}, len(page.entries))
 
 
 def _best(signals: Mapping[str, Any]) -> dict[str, Any]:

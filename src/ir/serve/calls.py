@@ -173,6 +173,14 @@ class Calls:
         asking.degraded(response.result.signals)
         return asking.finished(answer, False, arguments)
 
+    def _ask(self, arguments: Any, asking: _Asking) -> Answer:
+        names = asking.names(arguments.corpus)
+        asking.look(names)
+        response = asking.call("ask", TOOLS["ask"].asked(arguments) | {"target": names})
+        fresh = asking.told_fresh()
+        answer = answers.answered(response, budget=asking.budget(arguments), notes=asking.notes, fresh=fresh)
+        return asking.finished(answer, False, arguments)
+
     def _get(self, arguments: Any, asking: _Asking) -> Answer:
         items = (arguments.items,) if isinstance(arguments.items, str) else arguments.items
         addressed = {unquote(urlsplit(item).netloc) for item in items if item.startswith("ir://")}

@@ -50,6 +50,15 @@ class Search(Value):
 
 
 @dataclass(frozen=True)
+class Ask(Value):
+    question: Annotated[str, Arg("what to answer", blank=False, max_chars=20_000)]
+    corpus: Annotated[Corpora, CORPUS] = "."
+    k: Annotated[int, Arg("passages to answer from", min=1, max=50, clamp=True)] = 6
+    llm: Annotated[bool | None, Arg("false: best sentences instead of the user's model")] = None
+    max_tokens: Annotated[int | None, TOKENS] = None
+
+
+@dataclass(frozen=True)
 class Discover(Value):
     query: Annotated[str, QUERY]
     corpus: Annotated[Corpora, CORPUS] = "."
@@ -248,6 +257,12 @@ TOOLS: dict[str, Tool] = {
             "Find terms of a fixed vocabulary (tags, skills) that phrases mean.",
             Ground,
             _grounded,
+        ),
+        Tool(
+            "ask",
+            "Get a short cited answer, written by the user's language model or from the best sentences.",
+            Ask,
+            _plain("question", "k", "llm", target="corpus"),
         ),
         Tool(
             "status",

@@ -15,7 +15,7 @@ _MARKDOWN = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "mkd":
 _HTML = {"html": "html", "htm": "html", "xhtml": "html"}
 _FORMATS = {**_MARKDOWN, **_HTML, "pdf": "pdf"}
 #: Formats that need an optional package: its import name and its extra.
-_EXTRAS = {"html": ("bs4", "html"), "pdf": ("pypdf", "pdf")}
+_EXTRAS = {"html": ("bs4", "html"), "pdf": ("pypdfium2", "pdf")}
 
 
 def format_of(name: str) -> str:
@@ -48,8 +48,9 @@ def parse(format: str, data: bytes) -> tuple[dict[str, Any], str | None]:
     if format == "pdf":
         from ir.sources.pdf import pdf_text
 
-        text, pages, title = pdf_text(data)
-        return {"text": text, "_pages": pages, "_first_line": None, **({"title": title} if title else {})}, None
+        read = pdf_text(data)
+        raw = {"text": read.text, "_pages": read.pages, "_labels": read.labels, "_first_line": None}
+        return raw | ({"title": read.title} if read.title else {}), None
     text, encoding = decode(data)
     raw, problem = _parse_text(format, text)
     return raw if encoding is None else {**raw, "encoding": encoding}, problem

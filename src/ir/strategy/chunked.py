@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ir.base import CELL_STARTS, PAGE_STARTS, SECTION_STARTS, IndexPlan, Surface, heading_of
+from ir.base import CELL_STARTS, PAGE_LABELS, PAGE_STARTS, SECTION_STARTS, IndexPlan, Surface, heading_of
 from ir.errors import InvalidInput
 from ir.options import count
 from ir.strategy.code import CUTTING_VERSION, CodeCutter, CodeOutline, Packer, Unparsable, code_outline, cutter_for
@@ -173,6 +173,7 @@ def _places(text: str, spans: Sequence[tuple[int, int]], raw: Any) -> Iterator[d
     mapping = raw if isinstance(raw, Mapping) else {}
     first_line = mapping.get("_first_line", 1)
     parts = (("page", mapping.get("_pages"), PAGE_STARTS), ("cell", mapping.get("_cells"), CELL_STARTS))
+    labels = mapping.get("_labels")
     line, seen = first_line or 1, 0
     for start, end in spans:
         place: dict[str, Any] = {}
@@ -186,6 +187,10 @@ def _places(text: str, spans: Sequence[tuple[int, int]], raw: Any) -> Iterator[d
                 further = [offset - start for offset in offsets[number : bisect_left(offsets, end)]]
                 if further:
                     place[starts] = further
+                if name == "page" and labels:
+                    printed = labels[number - 1 : number + len(further)]
+                    if printed != [str(one) for one in range(number, number + len(printed))]:
+                        place[PAGE_LABELS] = printed
         yield place
 
 
@@ -199,8 +204,9 @@ class Chunked:
     ``line_start``/``line_end``, and ``section``: the headings above it, or the definition that it is part of. Further
     ``sections`` in it come with their offsets, ``section_starts``; ``symbols`` are the names of its definitions. A
     chunk of a PDF has the ``page`` that it begins on, one of a notebook the ``cell``, and the offsets at which further
-    ones begin. With ``max_tokens`` a chunk also stays within that many tokens, counted by ``count_tokens`` or
-    estimated. Without any text there is one chunk: the title.
+    ones begin; ``page_labels`` are what is printed on its pages, where that is not their number. With ``max_tokens`` a
+    chunk also stays within that many tokens, counted by ``count_tokens`` or estimated. Without any text there is one
+    chunk: the title.
 
     >>> plan = Chunked(chunk_size=40, overlap=8).decompose("a", "First sentence here. Second sentence there. Third.")
     >>> [(surface.text, surface.metadata["start"]) for surface in plan.surfaces]

@@ -12,7 +12,7 @@ __all__ = ["TEXT_KEYS", "format_named", "is_source", "layout_of", "text_key_of",
 #: Where the text of a mapping is looked for, in this order.
 TEXT_KEYS = ("text", "content", "body", "description")
 
-_MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm", "ipynb"})
+_MARKDOWN = frozenset({"md", "markdown", "mdx", "mkd", "html", "htm", "ipynb", "pdf"})
 _CODE = """
     bash c cc cfg clj cpp cs css csv cxx dart erl ex exs go gradle h hpp hs ini java jl js json jsonl jsx kt lua
     ml php pl proto ps1 py pyi r rb rs scala scss sh sql svelte swift tf toml ts tsv tsx vue xml yaml yml zsh
@@ -20,7 +20,7 @@ _CODE = """
 _CODE_SUFFIXES = frozenset(_CODE.split())
 _DATA_SUFFIXES = "cfg css csv gradle ini json jsonl proto scss sql tf toml tsv xml yaml yml"
 _DATA = frozenset(_DATA_SUFFIXES.split())
-_PROSE = frozenset({"txt", "text", "rst", "log", "pdf", "tex", "adoc", "org"})
+_PROSE = frozenset({"txt", "text", "rst", "log", "tex", "adoc", "org"})
 
 
 def text_of(raw: Any, text_key: str | None = None) -> str:

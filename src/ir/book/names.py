@@ -1,0 +1,90 @@
+"""The names of a book's entries, found wherever a text says them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ir.book.references import plain_name
+
+__all__ = ["Mention", "Names"]
+
+#: A name that stands for more than this many entries tells nothing, and one this short is a word like others.
+_MOST_ENTRIES = 3
+_SHORTEST = 4
+#: Headings that every book has, and words that begin sentences.
+_COMMON = frozenset(
+    """
+    about abstract actions appendix background bibliography chapter components conclusion contents description details
+    duration example examples features figure glossary history index introduction level list notes options other
+    overview part preface range reference references related results section summary table tables this type types
+    usage using value values
+    """.split()  # noqa: SIM905
+)
+
+
+class Mention(NamedTuple):
+    """A name in a text: the entries that it may mean, where it stands, and how it is written."""
+
+    entries: tuple[str, ...]
+    start: int
+    said: str
+
+
+class Names:
+    """Names by their words. The longest that fits is the one that is meant.
+
+    >>> names = Names([("Fireball", "spells#fireball"), ("Delayed Blast Fireball", "spells#delayed")])
+    >>> [(one.said, one.entries) for one in names.in_text("A delayed blast fireball is no fireball.")]
+    [('delayed blast fireball', ('spells#delayed',)), ('fireball', ('spells#fireball',))]
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
+        held: dict[tuple[str, ...], dict[str, None]] = {}
+        for name, entry in entries:
+            words = tuple(plain_name(name).split())
+            if words and _tells(words):
+                held.setdefault(words, {})[entry] = None
+        self._by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+        for words, found in held.items():
+            if len(found) <= _MOST_ENTRIES:
+                self._by_first.setdefault(words[0], []).append((words, tuple(found)))
+        for several in self._by_first.values():
+            several.sort(key=lambda one: -len(one[0]))
+
+    def in_text(self, text: str) -> Iterator[Mention]:
+        """Every name that the text says, from left to right, none inside another."""
+        spans = list(_words(text))
+        place = 0
+        while place < len(spans):
+            for words, entries in self._by_first.get(spans[place][0], ()):
+                if _says(spans, place, words):
+                    start, end = spans[place][1], spans[place + len(words) - 1][2]
+                    yield Mention(entries, start, text[start:end])
+                    place += len(words) - 1
+                    break
+            place += 1
+
+
+def _tells(words: Sequence[str]) -> bool:
+    if len(words) > 1:
+        return True
+    return len(words[0]) >= _SHORTEST and words[0] not in _COMMON and not words[0].isdigit()
+
+
+def _says(spans: Sequence[tuple[str, int, int]], place: int, words: Sequence[str]) -> bool:
+    """Whether the name stands there; its last word may be in the plural."""
+    if place + len(words) > len(spans):
+        return False
+    last = len(words) - 1
+    return all(
+        spans[place + at][0] == word or (at == last and spans[place + at][0] == f"{word}s")
+        for at, word in enumerate(words)
+    )
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    import re
+
+    for match in re.finditer(r"\w+(?:['’]\w+)*", text):
+        yield match[0].replace("’", "'").casefold(), match.start(), match.end()
