@@ -38,7 +38,7 @@ def write() -> None:
 
 def _offered(tool: Tool) -> dict[str, Any]:
     reads = tool.effect == "reads"
-    hints = {"readOnlyHint": reads, "openWorldHint": False}
+    hints = {"readOnlyHint": reads}
     if not reads:
         hints |= {"destructiveHint": False, "idempotentHint": tool.repeatable}
     told = {"name": tool.name, "description": tool.description, "inputSchema": _schema(tool)}
@@ -79,6 +79,8 @@ def _plain(told: dict[str, Any]) -> dict[str, Any]:
         del kept["additionalProperties"]
     if kept.get("default") in ([], {}, False, "."):  # what nobody would expect otherwise
         del kept["default"]
+    if kept.get("minimum") == 1:  # nor that there is no page of 0 results
+        del kept["minimum"]
     return kept
 
 

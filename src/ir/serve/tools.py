@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from ir.app.arguments import LINES, QUERY, RANKING
+from ir.app.arguments import QUERY
 from ir.app.fields import Arg
 from ir.app.operation import Value
 from ir.errors import InvalidInput
+from ir.options import RANKINGS
 from ir.serve import ontology
 from ir.serve.ontology import OntologyArguments
 
@@ -20,11 +21,13 @@ CONCISE, FULL = "concise", "full"
 DFLT_K = 8
 _MOST_TOKENS = 20_000
 
-CORPUS = Arg("corpus name, or several; default: the current folder's or the only one", blank=False)
-ONE_CORPUS = Arg("corpus name; default: the current folder's or the only one", blank=False)
+CORPUS = Arg("one or several", blank=False)
+ONE_CORPUS = Arg("corpus name", blank=False)
 K = Arg("results per page", min=1, max=100, clamp=True)
 TOKENS = Arg("most tokens", min=1, max=_MOST_TOKENS, clamp=True)
 CURSOR = Arg("`next` of the last answer; repeat the rest", max_chars=400, blank=False)
+NEXT = Arg("`next`", max_chars=400, blank=False)
+AROUND = Arg("lines around", min=0, max=100, clamp=True)
 DETAIL = Arg("excerpts or whole passages", choices=(CONCISE, FULL))
 SYMBOL = Arg("name, Class.method, path::name or path:line", blank=False, max_chars=2000)
 FILTER = Arg("metadata filter")
@@ -39,10 +42,10 @@ class Search(Value):
     query: Annotated[str, QUERY]
     corpus: Annotated[Corpora, CORPUS] = "."
     k: Annotated[int, K] = DFLT_K
-    words: Annotated[str | None, Arg("exact words to match, if not those of the query", blank=False)] = None
-    meaning: Annotated[str | None, Arg("what to match by meaning, if not the query", blank=False)] = None
+    words: Annotated[str | None, Arg("exact words, if not the query's", blank=False)] = None
+    meaning: Annotated[str | None, Arg("meaning, if not the query's", blank=False)] = None
     mode: Annotated[str | None, MODE] = None
-    ranking: Annotated[str | None, RANKING] = None
+    ranking: Annotated[str | None, Arg("as code, or not", choices=("auto", *RANKINGS))] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     detail: Annotated[str, DETAIL] = CONCISE
     max_tokens: Annotated[int | None, TOKENS] = None
@@ -53,8 +56,8 @@ class Search(Value):
 class Ask(Value):
     question: Annotated[str, Arg("what to answer", blank=False, max_chars=20_000)]
     corpus: Annotated[Corpora, CORPUS] = "."
-    k: Annotated[int, Arg("passages to answer from", min=1, max=50, clamp=True)] = 6
-    llm: Annotated[bool | None, Arg("false: best sentences instead of the user's model")] = None
+    k: Annotated[int, Arg("passages", min=1, max=50, clamp=True)] = 6
+    llm: bool | None = None
     max_tokens: Annotated[int | None, TOKENS] = None
 
 
@@ -73,7 +76,7 @@ class Discover(Value):
 class Get(Value):
     items: Annotated[str | tuple[str, ...], Arg(ITEM.doc, blank=False, max_items=50, max_chars=4000)]
     corpus: Annotated[str, ONE_CORPUS] = "."
-    context: Annotated[int, LINES] = 0
+    context: Annotated[int, AROUND] = 0
     max_tokens: Annotated[int | None, TOKENS] = None
 
     def __post_init__(self) -> None:
@@ -88,10 +91,10 @@ class Grep(Value):
     regex: Annotated[bool, Arg("pattern is a regular expression")] = False
     ignore_case: bool = False
     paths: Annotated[tuple[str, ...], Arg("only ids like docs/*.md", max_items=50)] = ()
-    context: Annotated[int, LINES] = 0
+    context: Annotated[int, AROUND] = 0
     k: Annotated[int, Arg("lines per page", min=1, max=1000, clamp=True)] = 50
     max_tokens: Annotated[int | None, TOKENS] = None
-    cursor: Annotated[str | None, CURSOR] = None
+    cursor: Annotated[str | None, NEXT] = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Similar(Value):
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     detail: Annotated[str, DETAIL] = CONCISE
     max_tokens: Annotated[int | None, TOKENS] = None
-    cursor: Annotated[str | None, CURSOR] = None
+    cursor: Annotated[str | None, NEXT] = None
 
     def __post_init__(self) -> None:
         if (self.item is None) == (self.text is None):
@@ -205,16 +208,15 @@ TOOLS: dict[str, Tool] = {
     for tool in (
         Tool(
             "search",
-            "Rank passages of the user's indexed files and notes by words and meaning. Use it for questions and "
-            "topics; use grep for exact strings. Excerpts are leads: read the lines with get before citing path and "
-            "lines.",
+            "Rank passages of the user's indexed files by words and meaning; grep finds exact strings. Excerpts are "
+            "leads: read the lines with get before citing them.",
             Search,
             _plain("query", "k", "words", "meaning", "mode", "ranking", "filter", target="corpus"),
         ),
         Tool(
             "discover",
-            "Commit to the few things that answer a question, or say that nothing does. Use it to choose a skill, "
-            "tool, package or document rather than to browse.",
+            "Commit to the few things that answer, or say that nothing does: to choose a skill, tool, package or "
+            "document.",
             Discover,
             _discovered,
         ),
@@ -260,7 +262,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "ask",
-            "Get a short cited answer, written by the user's language model or from the best sentences.",
+            "Get a short cited answer by the user's language model, else (llm=false) the best sentences.",
             Ask,
             _plain("question", "k", "llm", target="corpus"),
         ),
