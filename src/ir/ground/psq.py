@@ -293,6 +293,8 @@ def _final_phrases(phrases: Sequence[str]) -> list[str]:
 
 def _project_to_canonicals(token: str, state: State, min_tag_count: int = 0) -> list[str]:
     """The tags that a token stands for: itself if it is one, else what it is an alias of."""
+    if token in state.tag_counts:  # most are, and this is asked a thousand times for a request
+        return [token] if state.tag_counts[token] >= min_tag_count else []
     targets = [token] if state.is_canonical(token) else state.alias2tags.get(token, ())
     known = (tag for tag in dict.fromkeys(targets) if state.is_canonical(tag))
     return [tag for tag in known if state.count(tag) >= min_tag_count]
