@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ir.errors import InvalidInput
+from ir.ground.reading import read_policy
 from ir.ground.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = [
     "use",
 ]
 
-#: The policy list that :meth:`State.of` finds beside a vocabulary, and from which probability on a tag is blocked.
+#: The policy list that :func:`use` finds in the folder of a vocabulary; it goes over the one that was built in.
 POLICY_FILE = "word_rating_probabilities.csv"
 _STOP_WORDS = frozenset(
     [
@@ -151,7 +152,10 @@ def use(vocabulary: Vocabulary | State | str | Path | None) -> State | None:
     """Make this vocabulary, or the one in this folder, the one that candidates come from; return its state."""
     global _used
     if isinstance(vocabulary, (str, Path)):
+        listed = Path(vocabulary) / POLICY_FILE
         vocabulary = Vocabulary.load(vocabulary)
+        if listed.is_file():
+            vocabulary = vocabulary.with_policy(read_policy(listed)[0])
     _used = vocabulary if vocabulary is None or isinstance(vocabulary, State) else State.of(vocabulary)
     return _used
 
