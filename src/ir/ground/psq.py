@@ -76,7 +76,7 @@ _STOP_WORDS = frozenset(
     ]
 )
 _SHORTEST_HEAD = 3
-_IMPUTED_PERCENTILE = 10.0
+_IMPUTED_SHARE = 0.1
 _SKIP = "PSQ_SKIP_FASTTEXT_FOR_EXACT_ALIAS"
 _OFF = frozenset({"", "0", "false", "no", "off"})
 
@@ -399,8 +399,14 @@ def _default_context(contexts: Sequence[float | None]) -> float:
     >>> round(_default_context([0.6, -0.2, 0.1, 0.3, None]), 4), _default_context([None])
     (-0.11, 0.0)
     """
-    known = [context for context in contexts if context is not None]
-    return float(np.percentile(known, _IMPUTED_PERCENTILE)) if known else 0.0
+    known = sorted(context for context in contexts if context is not None)
+    if not known:
+        return 0.0
+    # Between the two that it lies between; numpy's percentile takes longer than all the rest of a phrase.
+    place = _IMPUTED_SHARE * (len(known) - 1)
+    low = int(place)
+    high = min(low + 1, len(known) - 1)
+    return known[low] + (place - low) * (known[high] - known[low])
 
 
 def _truncated(rows: Sequence[_Row], required: Sequence[str], k: int) -> tuple[list[_Row], list[str]]:
