@@ -94,6 +94,11 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("export", {"target": corpus, "file": str(folder / "out.zip")}),
         ("import", {"file": str(folder / "out.zip"), "name": "third"}),
         ("copy", {"source": corpus, "target": "fourth"}),
+        ("vocab-build", {"name": "words", "files": [str(folder / "terms.csv")], "embedders": ["none"]}),
+        ("vocab-info", {"verify": True}),
+        ("vocab-lint", {"name": "words"}),
+        ("ground", {"phrases": ["teas"], "explain": True, "schema": True}),
+        ("vocab-eval", {"name": "words", "compare": True}),
         ("register", {"name": "named", "path": str(folder)}),
         ("ingest", {"kind": "code", "target": "named", "embedder": "light"}),
         ("rm", {"corpus": "third"}),
@@ -121,6 +126,7 @@ def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp
     from jsonschema import Draft202012Validator
 
     (tmp_path / "cases.jsonl").write_text(CASES, "utf-8")
+    (tmp_path / "terms.csv").write_text('tea,drink,5,"sencha,cha"\nbread,food,3,"loaf"\n', "utf-8")
     (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
     (tmp_path / "questions.jsonl").write_text('{"id": "q", "query": "green tea"}', "utf-8")
     (tmp_path / "gold.qrels").write_text("q 0 tea.md 1", "utf-8")

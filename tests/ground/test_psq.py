@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -295,3 +296,13 @@ def test_a_loaded_vocabulary_is_asked_by_its_names_and_its_policy_list() -> None
         psq.use(None)
     with pytest.raises(InvalidInput, match=r"psq\.use"):
         psq_candidates_from_rewrite_phrases(["fox"], True)
+
+
+def test_a_policy_list_in_the_folder_goes_over_the_one_that_was_built_in(tmp_path: Path) -> None:
+    Vocabulary.of(["fox", "wolf"], policy={"wolf": 1.0}, embedders=()).save(tmp_path)
+    (tmp_path / psq.POLICY_FILE).write_text("tag,probability\nfox,0.95\nwolf,0.949\n", "utf-8")
+    try:
+        psq.use(tmp_path)
+        assert psq.get_nsfw_tags() == {"fox"}
+    finally:
+        psq.use(None)
