@@ -88,7 +88,7 @@ class Get(Value):
 class Grep(Value):
     pattern: Annotated[str, Arg("text to find in lines", blank=False, max_chars=1000)]
     corpus: Annotated[Corpora, CORPUS] = "."
-    regex: Annotated[bool, Arg("pattern is a regular expression")] = False
+    regex: Annotated[bool, Arg("as a regular expression")] = False
     ignore_case: bool = False
     paths: Annotated[tuple[str, ...], Arg("only ids like docs/*.md", max_items=50)] = ()
     context: Annotated[int, AROUND] = 0
@@ -228,7 +228,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "grep",
-            "Find an exact string or regular expression in indexed lines.",
+            "Find a string or regular expression in indexed lines.",
             Grep,
             _plain("pattern", "regex", "ignore_case", "paths", "context", "k", target="corpus"),
         ),
@@ -240,7 +240,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "symbol",
-            "Code: a definition with callers and tests, or who calls, implements or tests it, what it calls, what "
+            "A definition with callers and tests, or who calls, implements or tests it, what it calls, what "
             "breaks if it changes. name-only is a guess.",
             Symbol,
             _plain("symbol", "diff", "depth", "k", target="corpus"),
