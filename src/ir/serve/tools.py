@@ -88,7 +88,7 @@ class Get(Value):
 class Grep(Value):
     pattern: Annotated[str, Arg("text to find in lines", blank=False, max_chars=1000)]
     corpus: Annotated[Corpora, CORPUS] = "."
-    regex: Annotated[bool, Arg("as a regular expression")] = False
+    regex: Annotated[bool, Arg("as a regex")] = False
     ignore_case: bool = False
     paths: Annotated[tuple[str, ...], Arg("only ids like docs/*.md", max_items=50)] = ()
     context: Annotated[int, AROUND] = 0
