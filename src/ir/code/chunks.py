@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from ir.base import Surface
@@ -18,6 +19,9 @@ INGESTED = "ingested"
 LEVELS = {"module": "file", "type": "type", "doc": "doc"}
 #: How much of a signature leads a text.
 _SIGNATURE = 200
+#: How much of what a file says of itself does.
+_PURPOSE = 160
+_LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|\(c\)|eslint|prettier|@ts-|-\*-", re.IGNORECASE)
 
 
 def about_text(key: str, kind: str, text: str, *, branch: str, provenance: str = INGESTED) -> dict[str, Any]:
@@ -32,6 +36,13 @@ def about_text(key: str, kind: str, text: str, *, branch: str, provenance: str =
     }
 
 
+def _first_line(doc: str | None) -> str:
+    """The first line of what a file says of itself, if it is a sentence and no licence."""
+    line = next((line.strip() for line in (doc or "").splitlines() if line.strip()), "")
+    words = line.split()
+    return line[:_PURPOSE] if len(words) >= 3 and not _LEGAL.search(line) else ""
+
+
 class CodeChunks:
     """The chunks of one file that was read."""
 
@@ -40,9 +51,14 @@ class CodeChunks:
         self._family = family
         self._branch = branch
         self.cut = Units(facts, text)
+        self._purpose = _first_line(facts.definitions[0].doc)
 
     def lead(self, start: int, end: int) -> str:
-        """Path, owner and signature: what a small function has to be read with."""
+        """Path, owner and signature, and what the file says it is for: what a small function has to be read with."""
+        trail = self._trail(start, end)
+        return f"{trail}\n{self._purpose}" if self._purpose else trail
+
+    def _trail(self, start: int, end: int) -> str:
         index = self.cut.definition_of(start, end)
         definition = self._facts.definitions[index]
         if not index:
