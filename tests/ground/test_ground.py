@@ -122,6 +122,7 @@ def test_bad_input_is_told(plain: Vocabulary) -> None:
         ground(["tea"], plain, weights={"speling": 1.0})
     with pytest.raises(InvalidInput, match="must be text"):
         ground([3], plain)  # type: ignore[list-item]
+    assert len(ground(["\ud800", "\x00", "😀", "\u0301"], plain)) == 4
     assert first(ground(["tea " * 20_000], plain)) == ["green-tea"]
 
 
@@ -134,6 +135,7 @@ def test_bad_input_is_told(plain: Vocabulary) -> None:
         ([{"title": "tea"}], "'title'"),
         ([{"name": "tea", "aliases": "leaf"}], "list of texts"),
         ([7], "mapping"),
+        (["\ud800"], "no character"),
     ],
 )
 def test_terms_that_are_none_are_refused(terms: list[object], told: str) -> None:

@@ -57,6 +57,7 @@ class Folding:
         return dict.fromkeys(map(ord, self.separators), " ")
 
     def _plain(self, text: str) -> str:
+        text = text.encode("utf-8", "replace").decode("utf-8")  # half of a pair of surrogates is no character
         text = unicodedata.normalize("NFKC", text)
         if not self.case:
             text = unicodedata.normalize("NFKC", text.casefold())

@@ -35,6 +35,8 @@ class Term:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidInput(f"The name of a term must be text that is not empty, not {self.name!r}.")
+        if self.name != self.name.encode("utf-8", "replace").decode("utf-8"):
+            raise InvalidInput(f"The name {self.name!r} holds what is no character.")
         if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 0:
             raise InvalidInput(f"The count of {self.name!r} must be a whole number of at least 0, not {self.count!r}.")
         if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULTS", "Probe", "Weights", "choose"]
 
-#: Set once, from two vocabularies with and without models, and flat around these values.
+#: Set by hand on one vocabulary, with and without models; recall there was flat around these values.
 DEFAULTS: dict[str, float] = {
     "surfaces": 1.0,
     "acronyms": 0.4,
