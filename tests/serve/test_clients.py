@@ -28,6 +28,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "get": {"items": "tea.md:1-3"},
     "grep": {"pattern": "degrees"},
     "similar": {"item": "tea.md"},
+    "symbol": {"symbol": "brew"},
+    "ontology_query": {"semanticQuery": "how hot is tea"},
+    "ground": {"phrases": ["green tee"]},
+    "ask": {"question": "how hot should the water for green tea be"},
     "status": {},
     "refresh": {},
 }
@@ -117,6 +121,16 @@ async def drive(client: Any) -> None:
         await client.read_resource("ir://notes/../../etc/passwd")
 
 
+@pytest.fixture
+def drinks(tmp_path: Path) -> None:
+    """A vocabulary of two terms."""
+    from ir import operations
+
+    (tmp_path / "drinks.csv").write_text("name\ngreen_tea\nblack_coffee\n")
+    operations.vocab_build(name="drinks", files=(str(tmp_path / "drinks.csv"),))
+
+
+@pytest.mark.usefixtures("drinks")
 def test_over_stdio(notes: Path) -> None:
     async def main() -> None:
         async with over_stdio() as client:
@@ -125,6 +139,7 @@ def test_over_stdio(notes: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.usefixtures("drinks")
 def test_over_http(served: Served) -> None:
     async def main() -> None:
         async with over_http(served) as client:

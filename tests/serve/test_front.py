@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from tests.serve.world import ENVELOPE, OWN, Client, daemons, text_of, wait_until
 
-TOOLS = ["search", "discover", "get", "grep", "similar", "status", "refresh"]
+TOOLS = [
+    *("search", "discover", "get", "grep", "similar", "symbol", "ontology_query", "ground", "ask", "status", "refresh")
+]
 
 
 def test_discover_and_the_tools_need_no_daemon() -> None:

@@ -20,6 +20,7 @@ from ir.code.paths import is_test_path
 from ir.index.linking import definers
 from ir.links import Node
 from ir.protocols import Snapshot, Store
+from ir.surrogates import storable
 
 __all__ = ["Definition", "Definitions", "Meant", "bare", "near", "path_in", "qualified", "symbol_in"]
 
@@ -133,7 +134,7 @@ class Definitions:
         which is not in a test and which most links lead to; ties go to the first path and line. With ``types_first``
         types come before all others.
         """
-        word = word.strip()
+        word = storable(word.strip())
         exact = self.by_keys([word])
         if exact:
             return Meant(tuple(exact))

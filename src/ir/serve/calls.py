@@ -25,6 +25,7 @@ from ir.serve.operations import run_operation
 from ir.serve.protocol import INVALID_PARAMS, ProtocolError, check_tool
 from ir.serve.tasks import Task
 from ir.serve.tools import FULL, TOOLS
+from ir.surrogates import storable
 
 __all__ = ["Calls"]
 
@@ -90,7 +91,7 @@ class Calls:
         check_tool(name, TOOLS)
         tool = TOOLS[name]
         try:
-            given, notes = clamped(tool.arguments, task.params.get("arguments") or {})
+            given, notes = clamped(tool.arguments, _whole(task.params.get("arguments") or {}))
             arguments = tool.arguments.from_dict(given)
             answer: Answer = getattr(self, f"_{name}")(arguments, _Asking(self, task, notes))
         except Cancelled:
@@ -307,6 +308,15 @@ class Calls:
         job.over.wait()
         if job.failure is not None:
             raise job.failure
+
+
+def _whole(given: Any) -> Any:
+    """Arguments without halves of characters, which a client may send and no store can look for."""
+    if isinstance(given, str):
+        return storable(given)
+    if isinstance(given, list):
+        return [_whole(one) for one in given]
+    return {_whole(key): _whole(one) for key, one in given.items()} if isinstance(given, dict) else given
 
 
 class _Asking:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from ctypes import c_double
 from typing import Any, NamedTuple
 
 from ir.errors import MissingExtra
@@ -121,9 +120,9 @@ def _index(raw: Any, written: Any, place: int) -> int:
 
 
 def _box(raw: Any, written: Any, place: int) -> tuple[float, float, float]:
-    left, right, bottom, top = (c_double() for _ in range(4))
-    raw.FPDFText_GetCharBox(written, _index(raw, written, place), left, right, bottom, top)
-    return left.value, right.value, bottom.value
+    """Where a character stands: its left and right edge, and its foot."""
+    left, bottom, right, _ = written.get_charbox(_index(raw, written, place))
+    return left, right, bottom
 
 
 def _may_be_joined(lines: list[Line], width: float) -> bool:

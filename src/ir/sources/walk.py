@@ -12,6 +12,7 @@ from ir.config.paths import corpora_dir
 from ir.errors import SourceError
 from ir.sources.ignore import IgnoreRules
 from ir.sources.skipped import Skip
+from ir.surrogates import storable
 
 __all__ = ["Found", "displayable", "walk"]
 
@@ -34,7 +35,12 @@ class Found(NamedTuple):
 
 def displayable(name: str) -> str:
     """A file name as text that can be stored: bytes that are not UTF-8 are written as ``\\xNN``."""
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    if name.isascii():
+        return name
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half a character, which is no name of a file but may be asked for
+        return storable(name)
 
 
 def walk(root: Path, *, hidden: bool, enter: Callable[[str], bool] | None, skip: Skip) -> Iterator[Found]:
