@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from ir.book.boosts import GraphBoost
 from ir.book.enrichment import Enrichment
 from ir.book.strategy import RELATIONS, Book
+from ir.book.traversal import TraversalConfig, TraversalIndex, retrieve_candidates
 
-__all__ = ["RELATIONS", "Book", "Enrichment"]
+__all__ = [
+    "RELATIONS",
+    "Book",
+    "Enrichment",
+    "GraphBoost",
+    "TraversalConfig",
+    "TraversalIndex",
+    "retrieve_candidates",
+]

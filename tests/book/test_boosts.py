@@ -1,0 +1,53 @@
+"""Links as a stage of a search."""
+
+from __future__ import annotations
+
+import pytest
+
+import ir
+from ir.book import Book, GraphBoost
+from ir.errors import InvalidInput
+
+ENTRIES = {
+    "fireball": {
+        "title": "Fireball",
+        "text": "A bright streak. Flames may grapple you like a kraken.",
+    },
+    "kraken": {"title": "Kraken", "text": "A beast of the deep sea with many arms."},
+    "streak": {"title": "Streaking", "text": "A bright streak of paint on a wall."},
+    "other": {"title": "Walls", "text": "A wall may be bright in the sun, and flames may not."},
+}
+
+
+@pytest.fixture
+def corpus() -> ir.Corpus:
+    source = ir.CorpusSource.from_mapping(ENTRIES, name="rules", strategy=Book())
+    return ir.build(source, store=ir.CorpusStore.memory(), embedder="light", floor=False)
+
+
+def order(corpus: ir.Corpus, **options: object) -> list[str]:
+    return [hit.artifact_id for hit in ir.search(corpus, "flames may grapple", mode="hybrid", k=4, **options)]  # type: ignore[arg-type]
+
+
+def test_expand_puts_what_the_best_leads_to_right_behind_it(corpus: ir.Corpus) -> None:
+    plain = order(corpus)
+    assert plain[0] == "fireball"
+    assert plain.index("kraken") > 1
+    assert order(corpus, boosts=GraphBoost("expand"))[:2] == ["fireball", "kraken"]
+
+
+@pytest.mark.parametrize("variant", ["additive", "frontier", "propagate"])
+def test_what_is_linked_gains_and_explain_says_by_what(corpus: ir.Corpus, variant: str) -> None:
+    hits = ir.search(corpus, "flames may grapple", mode="hybrid", k=4, boosts=GraphBoost(variant), explain=True)
+    kraken = next(hit for hit in hits if hit.artifact_id == "kraken")
+    assert kraken.explanation is not None
+    assert kraken.explanation["boosts"][variant] > 0
+
+
+def test_other_relations_and_hubs_are_passed_over(corpus: ir.Corpus) -> None:
+    assert order(corpus, boosts=GraphBoost("expand", relations=("similar_to",))) == order(corpus)
+
+
+def test_a_variant_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="'propagate'"):
+        GraphBoost("propagates")
