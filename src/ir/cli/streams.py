@@ -22,7 +22,8 @@ def prepare() -> bool:
         return False
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            # Line by line also in a pipe, where remarks on stderr would come before the results that they are about.
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)
     if os.environ.get("COLUMNS") == "0":  # some terminals say so if they do not know; Rich would print nothing
         del os.environ["COLUMNS"]
     return True

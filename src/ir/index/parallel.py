@@ -127,7 +127,8 @@ def _own_cluster(ray: Any) -> Iterator[None]:
     Otherwise it reports to its makers, keeps its logs, and leaves a token in the home.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if not any(name.startswith("RAY_AUTH_") for name in os.environ):
+    # Ray sets RAY_AUTH_MODE by itself, and without a token it would write one into the user's home.
+    if not {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # stays: Ray reads it once in the life of a process
     folder = tempfile.mkdtemp(prefix="ir-ray-")
     where = {"include_dashboard": False, "_temp_dir": folder, "_node_ip_address": "127.0.0.1"}
