@@ -30,6 +30,7 @@ def test_what_nothing_answers_is_not_answered(teas: Path, ir: Ir) -> None:
     assert said.code == 1
     assert said.out == ""
     assert "Probably nothing here answers that" in said.err
+    assert "best sentences" not in said.err
 
 
 def test_json_is_one_document(teas: Path, ir: Ir) -> None:

@@ -158,13 +158,15 @@ def ask_events(request: AskRequest, ctx: Context, *, texts: dict[int, str] | Non
     response = search_operation(_search_request(request, query), ctx)
     corpora, notes = list(response.corpora), list(response.notes)
     llm, missing = _writer_or_why(request, ctx)
-    yield Event("search", {"query": query, "corpora": corpora, "notes": [*notes, *([missing] if missing else [])]})
     passages = [_passage(one, response.corpus) for one in response.found[: request.k]]
     if texts is not None:
         texts.update({passage.number: passage.text for passage in passages})
     refused = None
     if response.doubtful and not request.anyway:
         refused = next((note for note in notes if note.startswith("Probably nothing")), "Nothing here answers that.")
+    if missing and passages and refused is None:  # where nobody writes an answer, nobody is missed
+        notes.append(missing)
+    yield Event("search", {"query": query, "corpora": corpora, "notes": notes})
     for event in answer_events(
         request.question,
         passages,

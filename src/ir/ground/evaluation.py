@@ -66,7 +66,7 @@ def read_cases(path: str | Path) -> list[Case]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise SourceError(f"There is no file {path}.") from None
+        raise SourceError(f"There is no file {path}.", remedy="Check the path.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path} cannot be read as text in UTF-8.") from error
     cases = []

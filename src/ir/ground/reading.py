@@ -153,7 +153,7 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8-sig", newline="", errors="strict") as file:
             yield from file
     except FileNotFoundError:
-        raise SourceError(f"There is no file {path}.") from None
+        raise SourceError(f"There is no file {path}.", remedy="Check the path.") from None
     except UnicodeDecodeError as error:
         raise SourceError(f"{path.name} is not text in UTF-8.", remedy="Save it as UTF-8.") from error
     except OSError as error:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from ir.code.languages import LANGUAGES
 from ir.errors import InvalidInput
 from ir.filters import And, Filter, Leaf, Or, parse_filter
+from ir.index.linking import definers
 from ir.protocols import Snapshot, Store
 from ir.query.parameters import OntologyQuery
 
@@ -52,8 +53,7 @@ def implementers(name: str, store: Store, snapshot: Snapshot) -> list[str]:
 
 def _types_named(name: str, store: Store, snapshot: Snapshot) -> list[str]:
     """The types of that name, or the one with that key."""
-    held = store.get_symbols(f"name:symbol:{name}") or {}
-    defined = [node for _, nodes in sorted(held.get("defined", {}).items()) for node in nodes]
+    defined = [node for nodes in definers(store, f"symbol:{name}").values() for node in nodes]
     nodes = snapshot.nodes([*defined, name])
     types = [node.id for node in nodes.values() if node.type == _TYPE]
     if types:

@@ -285,7 +285,7 @@ class _Run:
         """What the results are ranked by beside meaning and words: what was given, else what suits the corpus."""
         if self.parts.boosts is not None:
             return {"boosts": self.parts.boosts}
-        return _ranking_of(self.config) if self.options is not None else {}
+        return {"ranking": self.config.get("ranking")} if self.options is not None else {}
 
     def _drop_the_unlike(self, pool: Pool) -> None:
         """Leave out what is below the least relevance; a ranking may have brought some in by its name."""
@@ -424,17 +424,6 @@ def _filled(pool: Pool) -> list[int]:
     held = set(picks)
     rest = [place for place in pool.candidates.order().tolist() if place not in held]
     return [*picks, *rest][: pool.options.k]
-
-
-def _ranking_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The option that lets the stages rank a corpus as its kind is ranked."""
-    if "ranking" in SearchOptions.__dataclass_fields__:
-        return {"ranking": config.get("ranking")}
-    if not str(config.get("strategy_id", "")).startswith("Code("):
-        return {}
-    from ir.code.ranking import CodeRanking
-
-    return {"boosts": (CodeRanking(),)}
 
 
 def _result(
