@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -249,14 +250,16 @@ def _parts(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _acquire(address: Address) -> Any:
     try:
-        from pymilvus import MilvusClient
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what the client imports, which no user can change
+            from pymilvus import MilvusClient
 
-        if address.is_file:
-            # Its server would leave a log in the temporary folder each time it is started.
-            os.environ.setdefault("GLOG_minloglevel", "3")
-            import milvus_lite as _milvus_lite
+            if address.is_file:
+                # Its server would leave a log in the temporary folder each time it is started.
+                os.environ.setdefault("GLOG_minloglevel", "3")
+                import milvus_lite as _milvus_lite
 
-            del _milvus_lite
+                del _milvus_lite
     except ImportError as error:
         package = "milvus-lite" if address.is_file else "pymilvus"
         raise MissingExtra(package, "milvus", "A corpus in Milvus") from error
