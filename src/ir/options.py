@@ -43,8 +43,8 @@ WHOLE_FUSION = "minmax_corpus"
 WHOLE_ALPHA = 0.6
 #: Which engine is asked for words alone; the first is the store that keeps the corpus.
 KEYWORD_BACKENDS = ("embedded", "postgres-tsvector", "postgres-bm25", "milvus", "azure-ai-search")
-#: What ranks beside meaning and words: what is known of source code, or nothing.
-RANKINGS = ("code", "plain")
+#: What ranks beside meaning and words: what is known of source code or of books, or nothing.
+RANKINGS = ("code", "book", "plain")
 #: The word of settings and commands for the ranking that the corpus asks for.
 AUTO_RANKING = "auto"
 #: How the links of good candidates lift others: see :class:`ir.book.GraphBoost`. ``top`` is another name of frontier.

@@ -32,8 +32,8 @@ DFLT_HUB = 100
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "additive": {"seeds": 12, "depth": 1, "boost": 0.05, "decay": 0.5},
     "frontier": {"seeds": 3, "depth": 2, "boost": 0.05, "decay": 0.4, "top_k": 50},
-    "propagate": {"seeds": 5, "boost": 0.6, "adds": True},
-    "expand": {"seeds": 2, "each": 2, "adds": True},
+    "propagate": {"seeds": 5, "boost": 0.2, "adds": True},
+    "expand": {"seeds": 1, "each": 2, "least": 0.9, "adds": True},
 }
 #: A book as a whole leads from everything to everything.
 _DOCUMENT = "document"
@@ -51,7 +51,8 @@ class GraphBoost:
     ``decay`` for each step after the first, and gains add up. ``frontier``: one walk from all of them at once, and only
     the first ``top_k`` gain. ``propagate``: what one of the seeds is linked to gains ``boost`` of its score, divided by
     the root of the number of its links. ``expand``: the best ``each`` that a seed is linked to come right behind it,
-    and the first stays the first. The last two bring in what no channel found, unless ``adds`` is false.
+    and the first stays the first; those that score far less than the seed (``least``) only where it has few links. The
+    last two bring in what no channel found, unless ``adds`` is false.
 
     Only links of the given ``relations`` count (``None``: all), in both directions; nodes with more than ``hub`` of
     them are passed over, and so are documents as a whole. What is not given is as the variant has it by default.
@@ -66,6 +67,7 @@ class GraphBoost:
     decay: float | None = None
     top_k: int | None = None
     each: int | None = None
+    least: float | None = None
     adds: bool | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class GraphBoost:
                 continue
             if item.name not in known:
                 raise InvalidInput(f"{self.variant!r} has no {item.name!r}; it takes {', '.join(known)}.")
-            if item.name in ("boost", "decay") and (
+            if item.name in ("boost", "decay", "least") and (
                 isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf")
             ):
                 raise InvalidInput(f"{item.name} must be a number of at least 0, not {value!r}.")
@@ -140,7 +142,7 @@ class GraphBoost:
         near = self._near(pool, held)
         added = np.zeros(len(pool))
         if self.variant == "expand":
-            order = expanded(held.scores, near, hits=settings["seeds"], each=settings["each"])
+            order = expanded(held.scores, near, hits=settings["seeds"], each=settings["each"], least=settings["least"])
             for place, gain in _lifted([held.places[name] for name in order], pool.scores).items():
                 added[place] = gain
             return added

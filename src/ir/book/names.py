@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ir.book.references import plain_name
+from ir.book.references import plain_name, unnumbered
 
 __all__ = ["Mention", "Names"]
 
@@ -42,9 +42,10 @@ class Names:
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
         held: dict[tuple[str, ...], dict[str, None]] = {}
         for name, entry in entries:
-            words = tuple(plain_name(name).split())
-            if words and _tells(words):
-                held.setdefault(words, {})[entry] = None
+            for form in dict.fromkeys((name, unnumbered(name))):  # nobody says "4.2 Grappled" for being grappled
+                words = tuple(plain_name(form).split())
+                if words and _tells(words):
+                    held.setdefault(words, {})[entry] = None
         self._by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
         for words, found in held.items():
             if len(found) <= _MOST_ENTRIES:

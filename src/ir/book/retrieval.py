@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ir.base import SearchHit
 from ir.book.boosts import VARIANTS, GraphBoost
-from ir.options import choice
+from ir.options import DFLT_FUSION, choice
 from ir.retrieve import search
 
 __all__ = ["DFLT_K", "Retrieved", "retrieve", "score_parts"]
@@ -38,13 +38,14 @@ def retrieve(
     query: str,
     k: int = DFLT_K,
     *,
-    fusion: str = "minmax_corpus",
+    fusion: str = DFLT_FUSION,
     graph: Any = None,
     graph_boost_source: str | None = None,
     **options: Any,
 ) -> list[Retrieved]:
-    """The best passages of a corpus, by words and meaning over the whole of it, then by its links.
+    """The best passages of a corpus by words, meaning and its links.
 
+    The reference document's own way is ``fusion="minmax_corpus", graph="additive"``.
     ``graph`` is a name or a :class:`GraphBoost`; ``None`` for the one that the corpus was built with, or none.
     ``graph_boost_source="top"`` is the reference's name for ``"frontier"``. The other options are those of
     :func:`ir.search`; here every record may be a result, unless ``per_artifact`` says otherwise.

@@ -38,6 +38,9 @@ class Book(Chunked):
     """
 
     book_version = 1
+    #: How searches rank what it makes, and how they follow its links.
+    ranking = "book"
+    graph = "expand"
 
     def __init__(self, *, enrichment: Enrichment | None = None, **options: Any) -> None:
         super().__init__(**options)

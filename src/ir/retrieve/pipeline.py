@@ -41,8 +41,10 @@ def search(corpus: Any, query: str, **keywords: Unpack[SearchKeywords]) -> Hits:
     are longer than what the embedder reads of them. ``space`` chooses among the corpus's spaces of vectors. ``words``
     is what the lexical channel looks for and ``meaning`` what the dense one compares, each if other than the query.
 
-    ``ranking`` is ``"code"`` for source code, ``"plain"`` for none, or a function of the pool; if it is not given, the
-    strategy that the corpus was built with decides.
+    ``ranking`` is ``"code"`` for source code, ``"book"`` for books, ``"plain"`` for none, or a function of the pool;
+    ``graph`` says how links lift what good hits lead to (:class:`ir.book.GraphBoost`). If they are not given, the
+    strategy that the corpus was built with decides. ``chapters`` and ``graph_first`` search a part that the question
+    chooses; ``aliases`` reads other names with it.
 
     Of each artifact there is one hit, its best surface; ``per_artifact=3`` allows three that are apart, ``False`` any.
 
@@ -117,9 +119,10 @@ class _Session:
             alpha *= share_read(snapshot, self.space.embedder, language)
             if alpha != options.alpha:
                 options = options.with_alpha(alpha)
-        if options.ranking is None and config.get("ranking") is not None:
+        # What scales over the whole corpus is a formula, to which nothing is added that nobody asked for.
+        if options.ranking is None and config.get("ranking") is not None and not options.whole:
             options = options.with_ranking(config["ranking"])
-        if options.graph is None and config.get("graph") is not None:
+        if options.graph is None and config.get("graph") is not None and not options.whole:
             options = options.with_graph(config["graph"])
         self.options = options
         self.analyzer: Analyzer = analyzer_for(language)

@@ -39,7 +39,7 @@ Stage = Callable[[Pool], Did]
 
 # Why stages that nobody asked for do not run.
 _ONE_CHANNEL = "there is one channel only"
-_NO_RANKING = "the corpus is not source code"
+_NO_RANKING = "the corpus is neither source code nor a book"
 _PLAIN = "a plain ranking was asked for"
 _NO_GRAPH = "nobody asked for links"
 _NO_BOOST = "no boost was given"
@@ -84,7 +84,7 @@ def _head(pool: Pool) -> Positions:
 
 
 def _code(pool: Pool) -> Did:
-    """What the corpus has a ranking for: what a question about code says beside its meaning and its words."""
+    """What the corpus has a ranking for: what a question about code or a book says beside its meaning and words."""
     if not pool.options.ranks:
         return Did(False, _why_plain(pool.options))
     return Did(True, apply_ranking(pool, ranking_of(pool.options)))
