@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from ir.protocols import Refs
     from ir.retrieve.channels import Question
 
-__all__ = ["Chapters", "Route", "chapter_of", "chapters_of", "is_weak", "route"]
+__all__ = ["Chapters", "Route", "chapter_of", "chapters_of", "route"]
 
 #: So much of a chapter is in its summary.
 _MOST_CHARACTERS = 4_000
 #: What the words of a summary count against its vector.
 _WORDS = 0.4
-#: A routed result is weak if the best passage of the rest is so much better than the best of the routed ones.
-WEAK = 0.9
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 
 
@@ -70,13 +68,6 @@ def route(corpus: Any, snapshot: Snapshot, question: Question, most: int) -> Rou
     order = np.argsort(-chapters.scores(question.words, question.vector), kind="stable")[:most].tolist()
     places = np.sort(np.concatenate([chapters.places[number] for number in order]))
     return Route(whole.refs[places], tuple(chapters.titles[number] for number in order), len(chapters.titles))
-
-
-def is_weak(routed: float | None, best: float | None) -> bool:
-    """Whether the best of the routed chapters falls too far behind the best of the whole book."""
-    if best is None or best <= 0:
-        return False
-    return routed is None or routed < WEAK * best
 
 
 def chapters_of(corpus: Any, snapshot: Snapshot, space: str | None = None) -> Chapters:

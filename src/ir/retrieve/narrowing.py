@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.channels import Question
-from ir.retrieve.chapters import is_weak, route
+from ir.retrieve.chapters import route
 from ir.retrieve.ranking import Ranked, rank
 
 if TYPE_CHECKING:
@@ -45,26 +44,16 @@ def rank_narrowed(
             among = routed.refs if among is None else _common(among, routed.refs)
     if among is None:
         return rank(snapshot, question, options, saturation, corpus), told
-    ranked = rank(snapshot, question, options, saturation, corpus, among)
     best = rank(snapshot, question, _one(options), saturation, corpus)
-    if is_weak(_best(ranked), _best(best)):
-        told["fallback"] = "the best of that part falls behind the best of the whole"
+    if best.picks and best.picks[0].ref not in set(among.tolist()):
+        told["fallback"] = "the best of the whole stands elsewhere"
         return rank(snapshot, question, options, saturation, corpus), told
-    return ranked, told
+    return rank(snapshot, question, options, saturation, corpus, among), told
 
 
 def _one(options: SearchOptions) -> SearchOptions:
     """The same search for its best hit alone, without what comes after the fusion."""
     return replace(options, k=1, rerank=None, graph_boost=None, dep_boost=None, boosts=(), graph="none", expansion=None)
-
-
-def _best(ranked: Ranked) -> float | None:
-    """The best score of a channel, which is the same whatever part is searched; that of meaning if there is one."""
-    for channel in ("dense", "lexical"):
-        scores: Sequence[float] = [pick.channels[channel]["score"] for pick in ranked.picks if channel in pick.channels]
-        if scores:
-            return max(scores)
-    return None
 
 
 def _common(first: Refs, second: Refs) -> Refs:

@@ -39,7 +39,7 @@ _Value = TypeVar("_Value")
 
 @dataclass
 class Whole:
-    """The records of a version in corpus order, which is the order in which they were written."""
+    """The records of a version in corpus order: that in which the store lists them, as they were written."""
 
     refs: Refs
     rows: Sequence[Row]
@@ -104,7 +104,10 @@ def whole_of(corpus: Any, snapshot: Snapshot, what: str) -> Whole:
 
 def _read(corpus: Any, snapshot: Snapshot) -> Whole:
     ids = corpus.store.record_ids()
-    found = sorted({ref for at in range(0, len(ids), _BATCH) for ref in _refs(snapshot, ids[at : at + _BATCH])})
+    known: dict[str, int] = {}
+    for at in range(0, len(ids), _BATCH):
+        known |= snapshot.refs_of(ids[at : at + _BATCH])
+    found = [known[record] for record in ids if record in known]
     if len(found) != len(snapshot):
         raise CorpusBusy(
             f"The corpus {corpus.name!r} was written to while it was read.", remedy="Search it again in a moment."
@@ -112,10 +115,6 @@ def _read(corpus: Any, snapshot: Snapshot) -> Whole:
     refs = np.array(found, dtype=np.int64)
     rows = [row for at in range(0, len(refs), _BATCH) for row in snapshot.rows(refs[at : at + _BATCH])]
     return Whole(refs, rows)
-
-
-def _refs(snapshot: Snapshot, ids: Sequence[str]) -> list[int]:
-    return list(snapshot.refs_of(ids).values())
 
 
 def whole_candidates(corpus: Any, snapshot: Snapshot, question: Question, alpha: float) -> Candidates:
@@ -133,7 +132,9 @@ def whole_candidates(corpus: Any, snapshot: Snapshot, question: Question, alpha:
         "dense": Channel(_ranks(dense), dense, True, True),
         "lexical": Channel(np.where(lexical > 0, _ranks(lexical), 0), lexical, True, True),
     }
-    found = Candidates(whole.refs, channels, shares["dense"] + shares["lexical"], shares)
+    found = Candidates(
+        whole.refs, channels, shares["dense"] + shares["lexical"], shares, ties=np.arange(len(whole.refs))
+    )
     return found if question.where.everything else found.at(np.flatnonzero(whole.passing(question.where)))
 
 
