@@ -137,7 +137,7 @@ KEYS: tuple[Key, ...] = (
         "store",
         str,
         "local",
-        "Where new corpora are kept: 'local', or the address of a server. One on PostgreSQL also keeps their names, for "
+        "Where new corpora are kept: 'local', or a server's address; one of PostgreSQL also keeps their names, for "
         "all who set it.",
         project=False,
     ),
