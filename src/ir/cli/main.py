@@ -75,6 +75,8 @@ COMMANDS = {
     "mcp": "mcp",
     "daemon": "mcp",
     "doctor": "doctor",
+    "token": "access",
+    "workspace": "access",
     "config": "config",
     "install": "install",
     "models": "models",
