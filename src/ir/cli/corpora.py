@@ -89,7 +89,9 @@ def rm(
     dry_run, everywhere = bool(given.get("dry_run")), bool(given.get("everywhere"))
     if gone:
         if everywhere:
-            raise InvalidInput("--gone is about this machine alone.", remedy="Leave out --everywhere, or name a corpus.")
+            raise InvalidInput(
+                "--gone is about this machine alone.", remedy="Leave out --everywhere, or name a corpus."
+            )
         if corpus is not None:
             raise InvalidInput("--gone is about all corpora whose folder is gone.", remedy="Leave out the name, or it.")
         _prune(yes=yes, dry_run=dry_run, as_json=as_json)
