@@ -193,6 +193,13 @@ KEYS: tuple[Key, ...] = (
         low=200,
         high=20_000,
     ),
+    Key(
+        "serve.access",
+        str,
+        None,
+        "Where tokens, workspaces and limits are kept: a file, or postgresql://user@host/database to share them.",
+        project=False,
+    ),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
     Key("llm.model", str, None, "The language model to ask there."),
     Key(
