@@ -39,7 +39,8 @@ class EvalRequest(Value):
     corpus: Annotated[str | None, TARGET] = None
     cases: Annotated[str | None, CASES] = None
     collections: Annotated[
-        tuple[str, ...], Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER", private=True)
+        tuple[str, ...],
+        Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER", private=True),
     ] = ()
     mode: Annotated[str | None, MODE] = None
     fusion: Annotated[str | None, FUSION] = None

@@ -200,6 +200,38 @@ KEYS: tuple[Key, ...] = (
         "Where tokens, workspaces and limits are kept: a file, or postgresql://user@host/database to share them.",
         project=False,
     ),
+    Key("serve.port", int, 8418, "The port that ir serve listens on; 0 for any free one.", low=0, high=65_535),
+    Key(
+        "serve.hosts",
+        str,
+        None,
+        "The names, with commas between them, that ir serve is known by beside localhost and its own address.",
+        project=False,
+    ),
+    Key(
+        "serve.cors",
+        str,
+        None,
+        "The origins, with commas between them, whose pages may ask ir serve; none but its own otherwise.",
+        project=False,
+    ),
+    Key("serve.threads", int, 0, "How many searches ir serve does at once; 0 for one on each core.", low=0, high=1024),
+    Key("serve.open_corpora", int, 32, "How many corpora ir serve keeps open.", low=1, high=10_000),
+    Key("serve.body_mb", float, 4.0, "How long, in megabytes, a request to ir serve may be.", low=0.001, high=1000),
+    Key("serve.body_s", float, 15.0, "How long, in seconds, a client may take to send it.", low=0.1, high=3600),
+    Key("serve.call_s", float, 30.0, "How long, in seconds, a call of ir serve may take.", low=0.1, high=3600),
+    Key(
+        "serve.ask_s", float, 300.0, "How long, in seconds, a call that asks a language model may.", low=0.1, high=3600
+    ),
+    Key(
+        "serve.drain_s",
+        float,
+        20.0,
+        "How long, in seconds, ir serve waits for running calls when it is told to stop.",
+        low=0,
+        high=3600,
+    ),
+    Key("serve.connections", int, 1000, "How many connections ir serve keeps at once.", low=1, high=1_000_000),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
     Key("llm.model", str, None, "The language model to ask there."),
     Key(

@@ -23,7 +23,9 @@ def listening(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(found[0], socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise InvalidInput(f"Nothing can listen at {host!r}: {error}.", remedy="Give an address of this machine.") from error
+        raise InvalidInput(
+            f"Nothing can listen at {host!r}: {error}.", remedy="Give an address of this machine."
+        ) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(found[4])
