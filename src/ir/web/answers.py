@@ -60,7 +60,8 @@ async def answered(
     running = workers.submit(lambda: work(stop))
     leaving = asyncio.ensure_future(is_gone(request.receive))
     try:
-        await asyncio.wait({running, leaving}, timeout=seconds + _GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {running, leaving}
+        await asyncio.wait(either, timeout=seconds + _GRACE_S, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             return running.result()
         if leaving.done():

@@ -85,6 +85,7 @@ class Application:
         self.pages = Pages()
         self.closing = asyncio.Event()
         self.ready = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.tools: Tools | None = None
         self.api = self._make_api()
         self._guard = Guard(self._dispatch, self.admission, origins, limits, self.logs)
@@ -93,8 +94,13 @@ class Application:
         await self._guard(scope, receive, send)
 
     def close_soon(self) -> None:
-        """The server is about to end: whoever only listens is sent home, and jobs come to an end."""
+        """The server is about to end: whoever only listens is sent home, and jobs come to an end. May be called on any
+        thread, and by a signal."""
         self.ready = False
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._close)
+
+    def _close(self) -> None:
         self.closing.set()
         self.jobs.stop()
 
@@ -110,11 +116,13 @@ class Application:
     async def _life(self, api: FastAPI) -> AsyncIterator[None]:
         self.tools = Tools(self.session, self.jobs, self.limits.threads, self.limits.body_bytes)
         sweeping = asyncio.create_task(self._sweep())
+        self._loop = asyncio.get_running_loop()
         self.ready = True
         try:
             yield
         finally:
-            self.close_soon()
+            self.ready = False
+            self._close()
             sweeping.cancel()
             await self.tools.close()
             await asyncio.to_thread(self._finish_jobs)
@@ -181,7 +189,7 @@ class Application:
         api: FastAPI,
         path: str,
         endpoint: Callable[..., Awaitable[Response]],
-        responses: dict[int | str, Any],
+        responses: document.Responses,
         *,
         method: str = "GET",
         summary: str = "",

@@ -14,6 +14,7 @@ from ir.web.work import JOB_SCHEMA
 __all__ = ["ERRORS", "finished", "job_responses", "operation_body", "operation_responses", "plain_responses"]
 
 Doc = dict[str, Any]
+Responses = dict[int | str, Doc]
 #: What may come back from anywhere that asks who is there.
 ERRORS = (401, 403, 404, 408, 413, 421, 429, 500, 503)
 _WITH_BODY = (400, 405, 409, 422, 504)
@@ -77,7 +78,7 @@ def operation_body(operation: Operation[Any, Any]) -> Doc:
     return {"required": required, "content": {"application/json": {"schema": schema, "example": example}}}
 
 
-def operation_responses(operation: Operation[Any, Any]) -> Doc:
+def operation_responses(operation: Operation[Any, Any]) -> Responses:
     """What an operation that is answered at once may send."""
     content: Doc = {"application/json": {"schema": _inner(response_schema(operation))}}
     if operation.name == "ask":
@@ -86,7 +87,7 @@ def operation_responses(operation: Operation[Any, Any]) -> Doc:
     return {200: answer, **refusals((*ERRORS, *_WITH_BODY))}
 
 
-def job_responses(status: int) -> Doc:
+def job_responses(status: int) -> Responses:
     """What comes back where a job is begun, shown or stopped."""
     answer: Doc = {
         "description": "The job.",
@@ -98,14 +99,14 @@ def job_responses(status: int) -> Doc:
     return {status: answer, **refusals(more)}
 
 
-def plain_responses(schema: Doc, kind: str = "application/json", *, guarded: bool = True) -> Doc:
+def plain_responses(schema: Doc, kind: str = "application/json", *, guarded: bool = True) -> Responses:
     """What comes back from a route that is no operation."""
     answer = {"description": "What was asked for.", "content": {kind: {"schema": schema}}}
     return {200: answer, **refusals((*ERRORS, 400, 405) if guarded else (400, 403, 405, 408, 413, 421, 500, 503))}
 
 
-def refusals(statuses: Iterable[int]) -> Doc:
-    found: Doc = {}
+def refusals(statuses: Iterable[int]) -> Responses:
+    found: Responses = {}
     for status in sorted(statuses):
         example = problem(status, "the_code", "What happened.", "What to do next.")
         found[status] = {

@@ -69,9 +69,14 @@ class Server(uvicorn.Server):
         self._application.close_soon()
         self.should_exit = True
 
+    @property
+    def port(self) -> int:
+        """Where it listens, once it does."""
+        return int(self.servers[0].sockets[0].getsockname()[1])
+
 
 def _protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which waits for the head of a request for ever and takes any length of it; this one does not."""
+    """uvicorn's protocol, with an end to heads of requests that never end: in time, and in length."""
 
     class Protocol(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None
