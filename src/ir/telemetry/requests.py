@@ -95,7 +95,7 @@ class _Spanned:
 
         self._span.set_attributes({f"ir.{name}": value for name, value in known.items()})
         if query is not None:
-            self._span.set_attribute("ir.query", for_show(query[:_MOST_CHARS]))
+            self._span.set_attribute("ir.query", for_show(query)[:_MOST_CHARS])
         if failed:
             self._span.set_status(StatusCode.ERROR)
         self._span.end()
