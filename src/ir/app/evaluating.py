@@ -39,7 +39,8 @@ class EvalRequest(Value):
     corpus: Annotated[str | None, TARGET] = None
     cases: Annotated[str | None, CASES] = None
     collections: Annotated[
-        tuple[str, ...], Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER")
+        tuple[str, ...],
+        Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER", private=True),
     ] = ()
     mode: Annotated[str | None, MODE] = None
     fusion: Annotated[str | None, FUSION] = None
@@ -66,7 +67,7 @@ class EvalRequest(Value):
     embedder: Annotated[str | None, EMBEDDER] = None
     run: Annotated[
         str | None,
-        Arg("also write the rankings as a TREC run; with beir a folder", blank=False, metavar="FILE"),
+        Arg("also write the rankings as a TREC run; with beir a folder", blank=False, metavar="FILE", private=True),
     ] = None
     html: Annotated[str | None, HTML] = None
     tune: Annotated[
@@ -74,6 +75,7 @@ class EvalRequest(Value):
         Arg(
             "also search collections as tuned, each half of the queries by the other's choice",
             help="With beir: also search as tuned, each half of the queries by the other's choice.",
+            private=True,
         ),
     ] = False
 
@@ -107,6 +109,7 @@ class EvalResponse(Value):
     summary="Measure how well a corpus answers cases, or the library on test collections",
     effect="writes",
     runs_long=True,
+    doors=("cli", "http"),
 )
 def evaluate(request: EvalRequest, ctx: Context) -> EvalResponse:
     if request.html is not None:

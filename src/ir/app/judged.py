@@ -64,7 +64,7 @@ def read_qrels(path: str, ctx: Context) -> tuple[Mapping[str, Mapping[str, float
 
 def built_corpus(word: str, ctx: Context, *, embedder: str | None = None) -> Corpus:
     """The corpus that a user means, which must have been built: an evaluation changes nothing on the way."""
-    target = resolve(word)
+    target = ctx.target(word) if ctx.for_agent else resolve(word)
     target.require_built()
     return ctx.open(target.name, embedder=embedder)
 

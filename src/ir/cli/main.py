@@ -72,6 +72,7 @@ COMMANDS = {
     "tune": "tune",
     "compare": "evaluate",
     "gate": "gate",
+    "serve": "serve",
     "mcp": "mcp",
     "daemon": "mcp",
     "doctor": "doctor",
