@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["METRICS", "SEARCH_METRICS", "SINKS", "Event", "Metric", "Step", "emit", "is_heard", "listen"]
+__all__ = [
+    "HTTP_METRICS",
+    "METRICS",
+    "SEARCH_METRICS",
+    "SINKS",
+    "Event",
+    "Metric",
+    "Step",
+    "emit",
+    "is_heard",
+    "listen",
+]
 
 log = logging.getLogger("ir.query")
 
@@ -48,7 +59,10 @@ SEARCH_METRICS: Mapping[str, Metric] = {
     "ir.search.stage.duration_ms": Metric("histogram", ("stage",)),
 }
 
-_KNOWN = {**METRICS, **SEARCH_METRICS}
+#: Those of a server: every request that came over HTTP, also those that no operation was asked for.
+HTTP_METRICS: Mapping[str, Metric] = {"ir.http.duration_ms": Metric("histogram", ("route", "status"))}
+
+_KNOWN = {**METRICS, **SEARCH_METRICS, **HTTP_METRICS}
 
 
 class Step(NamedTuple):

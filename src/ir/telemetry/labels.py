@@ -22,9 +22,11 @@ MOST: Mapping[str, int] = {
     "mode": 10,
     "operation": 200,
     "outcome": 60,
+    "route": 200,
     "shape": 20,
     "sink": 10,
     "stage": 20,
+    "status": 40,
     "workspace": 1000,
 }
 #: The shapes of questions that the rules and the dashboard know have their place, whatever else callers say.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ir.events import METRICS, SEARCH_METRICS, Metric
+from ir.events import HTTP_METRICS, METRICS, SEARCH_METRICS, Metric
 
 __all__ = ["BUCKETS_MS", "MEASURES", "STEPS", "Measure", "prometheus_name"]
 
@@ -43,11 +43,12 @@ _DOCS = {
     "ir.request.duration_ms": "Milliseconds of an operation, from its request to its response.",
     "ir.request.active": "Requests that are being answered.",
     "ir.workspace.requests": "Requests of a workspace.",
+    "ir.http.duration_ms": "Milliseconds of a request over HTTP, from its head to the end of its answer.",
 }
 
 MEASURES: Mapping[str, Measure] = {
     name: Measure(metric.kind, metric.labels, _DOCS[name])
-    for name, metric in {**METRICS, **SEARCH_METRICS, **_REQUESTS}.items()
+    for name, metric in {**METRICS, **SEARCH_METRICS, **_REQUESTS, **HTTP_METRICS}.items()
 }
 
 #: The spans below ``retrieval.query``, by the step of a composed query.
