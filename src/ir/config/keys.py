@@ -382,6 +382,27 @@ KEYS: tuple[Key, ...] = (
         project=False,
     ),
     Key(
+        "telemetry.enabled",
+        bool,
+        False,
+        "Whether queries and requests are measured, for Prometheus and OpenTelemetry.",
+        project=False,
+    ),
+    Key(
+        "telemetry.otlp_endpoint",
+        str,
+        None,
+        "The collector that measures and spans are sent to, such as http://localhost:4318.",
+        project=False,
+    ),
+    Key(
+        "telemetry.query_text",
+        bool,
+        False,
+        "Whether spans hold what was asked for.",
+        project=False,
+    ),
+    Key(
         "models.hub_url",
         str,
         "https://huggingface.co",

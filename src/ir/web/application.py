@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from ir import telemetry
 from ir.app.operation import Operation
 from ir.app.session import Session
 from ir.errors import IrError
@@ -392,6 +393,9 @@ class Application:
     async def _metrics(self, request: Request) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("admin")
+        text = await asyncio.to_thread(telemetry.metrics_text)
+        if text is not None:
+            return Response(text, media_type=telemetry.CONTENT_TYPE)
         raise Refusal(404, "no_metrics", "Nothing is counted here.", remedy="Ask the user to turn telemetry on.")
 
     async def _openapi(self) -> Response:
