@@ -76,8 +76,6 @@ CANDIDATES = Arg("candidates for each case", min=1, max=1000, short="-k", metava
 CASES = Arg(
     "a set of cases by name, a file of them, or a folder in BEIR's layout", metavar="CASES", blank=False, bare=True
 )
-    "a set of cases by name, a file of them, or a folder in BEIR's layout", metavar="CASES", blank=False, bare=True
-)
 DRY_RUN = Arg("only say what would be done", short="-n")
 REPLACE = Arg("replace a file that exists", flag="--force", short="-f")
 HTML = Arg("also write a page with tables and plots", metavar="FILE", private=True)
