@@ -61,6 +61,10 @@ _EXAMPLES: dict[str, Doc] = {
     "grep": {"pattern": "degrees", "target": "notes"},
     "info": {"target": "notes"},
     "ls": {},
+    "judge": {"set": "kitchen", "query": "how hot should the water be", "items": ["tea.md"]},
+    "judged-sets": {"name": "kitchen"},
+    "runs": {"corpus": "notes"},
+    "compare": {"run_a": "20260101-a1", "run_b": "20260102-b2"},
     "symbol": {"symbol": "Kettle.boil", "target": "code"},
     "impact": {"symbol": "Kettle.boil", "target": "code"},
 }
