@@ -83,12 +83,12 @@ def refresh_if_cheap(
 
 def _scannable(name_or_source: Source | str) -> Source | RefreshOutcome:
     """The source, if it can be looked through for changes; else why not."""
+    if isinstance(name_or_source, str) and _is_elsewhere(name_or_source):
+        return RefreshOutcome(reason="Another machine registered this corpus, and looks after it.")
     try:
         source = _source(name_or_source)
     except (IrError, OSError) as error:
         return _unreadable(error)
-    if isinstance(name_or_source, str) and _is_elsewhere(name_or_source):
-        return RefreshOutcome(reason="Another machine registered this corpus, and looks after it.")
     if source is None:
         return RefreshOutcome(reason="This corpus is not registered, so nobody knows what it was built from.")
     if stat_signal_of(source) is None:
