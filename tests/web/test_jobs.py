@@ -141,8 +141,7 @@ def test_a_job_is_shown_followed_and_stopped_by_another_server_with_the_same_tok
         assert owner.ask("DELETE", f"/v1/jobs/{job}").status == 200
         wait_until(lambda: owner.get(f"/v1/jobs/{job}").json["state"] == "cancelled")
         follower.join(10)
-        assert [kind for kind, _ in seen][0] == "running"
-        assert [kind for kind, _ in seen][-1] == "cancelled"
+        assert (seen[0][0], seen[-1][0]) == ("running", "cancelled")
 
 
 def test_a_job_whose_process_was_killed_is_shown_as_failed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The tables that hold tokens, workspaces, limits, usage and notices of jobs, in SQL that SQLite and PostgreSQL both understand.
+"""The tables of tokens, workspaces, limits, usage and notices of jobs, in SQL that SQLite and PostgreSQL understand.
 
 ``?`` stands for a value, ``{now}`` for the present as seconds since 1970, told by a clock that all processes share, and
 ``{at}`` for what the tables' names begin with.
