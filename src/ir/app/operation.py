@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
+from ir import telemetry
 from ir.app.fields import check, from_data
 from ir.base import json_clean
 from ir.options import choice
@@ -79,7 +80,16 @@ class Operation(Generic[Request, Response]):
             from ir.app.context import Context
 
             ctx = Context()
-        return self.run(check(request), ctx)
+        if not telemetry.is_on():
+            return self.run(check(request), ctx)
+        with telemetry.request(self.name, door=ctx.door, query=_query_of(request)):
+            return self.run(check(request), ctx)
+
+
+def _query_of(request: Value) -> str | None:
+    """What was asked, by whatever name a request has it."""
+    asked = (getattr(request, name, None) for name in ("query", "semantic_query", "question", "phrase"))
+    return next((text for text in asked if isinstance(text, str)), None)
 
 
 #: The module of this package that defines each operation, so that whoever wants one loads one.
@@ -101,6 +111,7 @@ _HOMES = {
     "eval-select": "selecting",
     "expand": "expanding",
     "export": "transfer",
+    "forget-run": "runs",
     "gc": "cleaning",
     "get": "getting",
     "gate": "gate",
@@ -113,6 +124,8 @@ _HOMES = {
     "info": "corpora",
     "ingest": "ingesting",
     "install": "installing",
+    "judge": "judging",
+    "judged-sets": "judging",
     "keyword": "keywords",
     "keyword-search": "keywords",
     "ls": "corpora",
@@ -125,6 +138,7 @@ _HOMES = {
     "refresh": "refreshing",
     "register": "registering",
     "rm": "registering",
+    "runs": "runs",
     "schedule": "scheduling",
     "search": "searching",
     "similar": "similarity",
