@@ -143,6 +143,9 @@ _HOMES = {
     "sweep-select": "selecting",
     "symbol": "symbols",
     "tests-of": "relations",
+    "token-create": "tokens",
+    "token-revoke": "tokens",
+    "tokens": "tokens",
     "traverse": "traversing",
     "tune": "tuning",
     "upgrade": "upgrading",
@@ -151,6 +154,10 @@ _HOMES = {
     "vocab-info": "vocabularies",
     "vocab-lint": "vocabularies",
     "watch": "watching",
+    "workspace-create": "workspaces",
+    "workspace-quota": "workspaces",
+    "workspace-rm": "workspaces",
+    "workspaces": "workspaces",
 }
 _KNOWN: dict[str, Operation[Any, Any]] = {}
 
