@@ -227,9 +227,7 @@ KEYS: tuple[Key, ...] = (
     Key("serve.body_mb", float, 4.0, "How long, in megabytes, a request to ir serve may be.", low=0.001, high=1000),
     Key("serve.body_s", float, 15.0, "How long, in seconds, a client may take to send it.", low=0.1, high=3600),
     Key("serve.call_s", float, 30.0, "How long, in seconds, a call of ir serve may take.", low=0.1, high=3600),
-    Key(
-        "serve.ask_s", float, 300.0, "How long, in seconds, a call that asks a language model may.", low=0.1, high=3600
-    ),
+    Key("serve.ask_s", float, 300.0, "How long, in seconds, one that asks a language model may.", low=0.1, high=3600),
     Key(
         "serve.drain_s",
         float,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from ir import telemetry
 from ir.app.operation import Operation
@@ -29,7 +30,7 @@ from ir.web.pages import Pages
 from ir.web.refusals import PROBLEM, Gone, Refusal
 from ir.web.tools import PATH as TOOLS_PATH
 from ir.web.tools import Tools
-from ir.web.work import JOB_SCHEMA, find_job, shown, visible_jobs
+from ir.web.work import JOB_SCHEMA, STATES, find_job, shown, visible_jobs
 from ir.web.workers import Workers
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Application:
         self.pages = Pages()
         self.closing = asyncio.Event()
         self.ready = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.tools: Tools | None = None
         self.api = self._make_api()
         self._guard = Guard(self._dispatch, self.admission, origins, limits, self.logs)
@@ -94,8 +96,13 @@ class Application:
         await self._guard(scope, receive, send)
 
     def close_soon(self) -> None:
-        """The server is about to end: whoever only listens is sent home, and jobs come to an end."""
+        """The server is about to end: whoever only listens is sent home, and jobs come to an end. May be called on any
+        thread, and by a signal."""
         self.ready = False
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._close)
+
+    def _close(self) -> None:
         self.closing.set()
         self.jobs.stop()
 
@@ -111,11 +118,13 @@ class Application:
     async def _life(self, api: FastAPI) -> AsyncIterator[None]:
         self.tools = Tools(self.session, self.jobs, self.limits.threads, self.limits.body_bytes)
         sweeping = asyncio.create_task(self._sweep())
+        self._loop = asyncio.get_running_loop()
         self.ready = True
         try:
             yield
         finally:
-            self.close_soon()
+            self.ready = False
+            self._close()
             sweeping.cancel()
             await self.tools.close()
             await asyncio.to_thread(self._finish_jobs)
@@ -182,7 +191,7 @@ class Application:
         api: FastAPI,
         path: str,
         endpoint: Callable[..., Awaitable[Response]],
-        responses: dict[int | str, Any],
+        responses: document.Responses,
         *,
         method: str = "GET",
         summary: str = "",
@@ -211,7 +220,7 @@ class Application:
         one = document.job_responses(200)
         self._add(api, "/v1/jobs/{job}", self._show_job, one, summary="Show a job")
         self._add(api, "/v1/jobs/{job}", self._cancel_job, one, method="DELETE", summary="Stop a job")
-        events = document.plain_responses({"type": "string"}, "text/event-stream")
+        events = document.plain_responses(document.events_schema(STATES), "text/event-stream")
         self._add(api, "/v1/jobs/{job}/events", self._watch_job, events, summary="Follow a job")
 
     def _add_rest(self, api: FastAPI) -> None:
@@ -415,15 +424,24 @@ async def _left(request: Request, gone: Exception) -> Response:
 
 
 async def _not_that_way(request: Request, error: HTTPException) -> Response:
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["allow"] = ", ".join(sorted(_methods(request)))
     refusal = Refusal(
         error.status_code,
         {404: "not_found", 405: "not_that_way"}.get(error.status_code, "refused"),
         {404: "There is nothing of that name.", 405: "That cannot be asked in this way."}.get(
             error.status_code, str(error.detail)
         ),
-        headers=error.headers,
+        headers=headers,
     )
     return await _refused(request, refusal)
+
+
+def _methods(request: Request) -> set[str]:
+    """The ways in which a path can be asked."""
+    matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return {method for route in matching for method in route.methods}
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

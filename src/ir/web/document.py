@@ -11,9 +11,18 @@ from ir.app.schema import outside_schema, response_schema
 from ir.web.refusals import PROBLEM, TITLES, problem
 from ir.web.work import JOB_SCHEMA
 
-__all__ = ["ERRORS", "finished", "job_responses", "operation_body", "operation_responses", "plain_responses"]
+__all__ = [
+    "ERRORS",
+    "events_schema",
+    "finished",
+    "job_responses",
+    "operation_body",
+    "operation_responses",
+    "plain_responses",
+]
 
 Doc = dict[str, Any]
+Responses = dict[int | str, Doc]
 #: What may come back from anywhere that asks who is there.
 ERRORS = (401, 403, 404, 408, 413, 421, 429, 500, 503)
 _WITH_BODY = (400, 405, 409, 422, 504)
@@ -52,9 +61,15 @@ _EXAMPLES: dict[str, Doc] = {
     "grep": {"pattern": "degrees", "target": "notes"},
     "info": {"target": "notes"},
     "ls": {},
+    "judge": {"set": "kitchen", "query": "how hot should the water be", "items": ["tea.md"]},
+    "judged-sets": {"name": "kitchen"},
+    "runs": {"corpus": "notes"},
+    "compare": {"run_a": "20260101-a1", "run_b": "20260102-b2"},
     "symbol": {"symbol": "Kettle.boil", "target": "code"},
     "impact": {"symbol": "Kettle.boil", "target": "code"},
 }
+#: What comes while an answer is written.
+_ANSWERING = ("search", "context", "generation", "token", "complete", "error")
 _JOB: Doc = {
     "job": "build-1f0c",
     "kind": "build",
@@ -77,16 +92,16 @@ def operation_body(operation: Operation[Any, Any]) -> Doc:
     return {"required": required, "content": {"application/json": {"schema": schema, "example": example}}}
 
 
-def operation_responses(operation: Operation[Any, Any]) -> Doc:
+def operation_responses(operation: Operation[Any, Any]) -> Responses:
     """What an operation that is answered at once may send."""
     content: Doc = {"application/json": {"schema": _inner(response_schema(operation))}}
     if operation.name == "ask":
-        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] = {"schema": events_schema(_ANSWERING)}
     answer = {"description": operation.response.__name__, "content": content}
     return {200: answer, **refusals((*ERRORS, *_WITH_BODY))}
 
 
-def job_responses(status: int) -> Doc:
+def job_responses(status: int) -> Responses:
     """What comes back where a job is begun, shown or stopped."""
     answer: Doc = {
         "description": "The job.",
@@ -98,14 +113,25 @@ def job_responses(status: int) -> Doc:
     return {status: answer, **refusals(more)}
 
 
-def plain_responses(schema: Doc, kind: str = "application/json", *, guarded: bool = True) -> Doc:
+def events_schema(kinds: Iterable[str]) -> Doc:
+    """One of the events that come: its kind, and JSON."""
+    return {
+        "type": "object",
+        "properties": {
+            "event": {"type": "string", "enum": list(kinds)},
+            "data": {"type": "string", "contentMediaType": "application/json"},
+        },
+    }
+
+
+def plain_responses(schema: Doc, kind: str = "application/json", *, guarded: bool = True) -> Responses:
     """What comes back from a route that is no operation."""
     answer = {"description": "What was asked for.", "content": {kind: {"schema": schema}}}
     return {200: answer, **refusals((*ERRORS, 400, 405) if guarded else (400, 403, 405, 408, 413, 421, 500, 503))}
 
 
-def refusals(statuses: Iterable[int]) -> Doc:
-    found: Doc = {}
+def refusals(statuses: Iterable[int]) -> Responses:
+    found: Responses = {}
     for status in sorted(statuses):
         example = problem(status, "the_code", "What happened.", "What to do next.")
         found[status] = {

@@ -17,8 +17,8 @@ _MB = 1_000_000
 class Limits:
     """``threads`` search at once, and ``waiting`` more calls wait for one of them; who comes after that is sent away.
 
-    ``patient`` threads are for calls that mostly wait for somebody else, as for a language model. Seconds are those that
-    a call, a body and the head of a request may take, and that calls have left when the server is told to stop.
+    ``patient`` threads are for calls that mostly wait for somebody else, as for a language model. Seconds are those
+    that a call, a body and the head of a request may take, and that calls have left when the server is told to stop.
     """
 
     threads: int

@@ -37,7 +37,7 @@ class Logs:
 
 
 def _places(error: Exception) -> list[str]:
-    """Where in the code it happened, innermost last. The message of an error may hold what was asked, so it is left out."""
+    """Where in the code it happened, innermost last; not the message, which may hold what was asked."""
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{frame.filename.rpartition('/src/')[2]}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
 

@@ -61,17 +61,25 @@ class Server(uvicorn.Server):
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal asks to leave, the second does not wait. uvicorn's own would end the process by the same
+        signal once all is done; whoever looks after a service takes that for a failure."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
         self._application.close_soon()
-        super().handle_exit(sig, frame)
 
     def stop(self) -> None:
         """End as on a signal; may be called on any thread."""
         self._application.close_soon()
         self.should_exit = True
 
+    @property
+    def port(self) -> int:
+        """Where it listens, once it does."""
+        return int(self.servers[0].sockets[0].getsockname()[1])
+
 
 def _protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, which waits for the head of a request for ever and takes any length of it; this one does not."""
+    """uvicorn's protocol, with an end to heads of requests that never end: in time, and in length."""
 
     class Protocol(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -82,7 +83,5 @@ def _tell(
         if not future.done():
             settle(value)
 
-    try:
+    with suppress(RuntimeError):  # the server has ended, and nobody waits any more
         loop.call_soon_threadsafe(arrived)
-    except RuntimeError:  # the server has ended, and nobody waits any more
-        pass
