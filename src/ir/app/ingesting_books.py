@@ -283,8 +283,18 @@ def _build(name: str, source: CorpusSource, request: IngestBookRequest, ctx: Con
     asked = request.embedder or (None if target.built else next(iter(request.embedding_model), None))
     first = fast_first(target, asked, ctx)
     embedder = embedder_for(target, asked, ctx) if first is None else None
-    made = build_target(target, source, embedder, ctx, first=first)
+    made = build_target(target, source, embedder, ctx, first=first, language=_language(target, source, ctx))
     return made if first is None else upgraded(made, ctx, asked=request.upgrade)
+
+
+def _language(target: Target, source: CorpusSource, ctx: Context) -> str | None:
+    """The language of a new corpus, told from a part of its books: to take them apart for it would take as long again."""
+    from ir.analysis import AUTO, detect_language
+
+    if target.built or str(ctx.settings["language"]) != AUTO:
+        return None
+    scope: Any = source.scope
+    return detect_language(scope.samples())
 
 
 def _settle(

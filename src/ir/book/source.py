@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ _BOOKS = r"(?i)\.(md|markdown|mdx|mkd|html?|xhtml|pdf|txt|text|rst|adoc|asciidoc
 MAX_BYTES = 500_000_000
 _SUFFIXES = (ENRICHED, GRAPH, QUERIES)
 _NO_RULES = "none"
+#: So many books, and so many characters at each of some places, are looked at to tell their language.
+_SAMPLED = 2
+_SAMPLE = 1000
 #: So many files are named in an error.
 _NAMED = 5
 
@@ -133,6 +137,8 @@ class BookScope(Mapping[str, Any]):
         self.book: str | None = None
         self._max_bytes = max_bytes
         self._read: _Read | None = None
+        #: What was read to see what it is like, until it is asked for: a book is large, and reading it takes long.
+        self._sampled: dict[str, tuple[str | None, dict[str, Any]]] = {}
         for path in self.paths:
             if not path.exists():
                 raise SourceError(f"There is no file or folder {str(path)!r}.", remedy="Check the path.")
@@ -169,10 +175,29 @@ class BookScope(Mapping[str, Any]):
             raw = dict(known.given[key])
         else:
             scope, inner = known.texts[key]
-            raw = scope[inner]
+            sampled = self._sampled.pop(key, None)
+            raw = scope[inner] if sampled is None or sampled[0] != scope.stat_signal(inner) else sampled[1]
         if self.book is not None:
             raw["book"] = self.book
         return raw
+
+    def samples(self) -> list[str]:
+        """Some texts of the first books, to tell their language by."""
+        found: list[str] = []
+        known = self._known()
+        for key in islice(self, _SAMPLED):
+            try:
+                raw = self[key]
+            except KeyError:  # the build says why
+                continue
+            if key in known.texts:
+                scope, inner = known.texts[key]
+                self._sampled[key] = (scope.stat_signal(inner), raw)
+            texts = [chunk["text"] for chunk in raw["_chunks"]] if "_chunks" in raw else [str(raw.get("text", ""))]
+            whole = "\n".join(texts[:: max(1, len(texts) // 50)])
+            step = max(_SAMPLE, len(whole) // 50)
+            found += [whole[start : start + _SAMPLE] for start in range(0, len(whole), step)]
+        return found
 
     def stat_signal(self, key: str) -> str | None:
         found = self._known().texts.get(key)
