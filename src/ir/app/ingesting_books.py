@@ -288,7 +288,7 @@ def _build(name: str, source: CorpusSource, request: IngestBookRequest, ctx: Con
 
 
 def _language(target: Target, source: CorpusSource, ctx: Context) -> str | None:
-    """The language of a new corpus, told from a part of its books: to take them apart for it would take as long again."""
+    """The language of a new corpus, told from a part of its books; taking all apart would take as long again."""
     from ir.analysis import AUTO, detect_language
 
     if target.built or str(ctx.settings["language"]) != AUTO:

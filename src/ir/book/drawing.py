@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ir.book.enrichment import Enrichment
-from ir.book.references import bare_name, numbered, plain_name
+from ir.book.references import numbered, plain_name, unnumbered
 from ir.links import Edge, Node, Symbols, Use
 
 __all__ = ["TITLES", "Drawing", "entity_id", "label_name"]
@@ -74,7 +74,7 @@ class Drawing:
     def entry(self, title: str, node: str) -> None:
         """That a node is what a title stands for."""
         if title:
-            for name in filter(None, dict.fromkeys((title, bare_name(title)))):
+            for name in dict.fromkeys((title, unnumbered(title))):
                 self._titles.setdefault(name, []).append(node)
             number = numbered(title)
             if number is not None:
@@ -129,7 +129,7 @@ class Drawing:
         kind, path = about.get("content_kind"), about.get("section_path")
         if kind in _THINGS and path and of not in self._described:
             self._described.add(of)
-            self._edge_to_entity(node, "describes", str(kind), bare_name(str(path[-1])) or str(path[-1]))
+            self._edge_to_entity(node, "describes", str(kind), unnumbered(str(path[-1])))
 
     def _edge_to_entity(self, node: str, relation: str, kind: str, name: str) -> None:
         if relation not in self._without:

@@ -132,7 +132,7 @@ class Writer:
         self._pending, self._parts, self._texts, self._characters = [], {}, 0, 0
 
     def _in_other_spaces(self) -> dict[str, dict[str, Vector]]:
-        """The vectors that other models made of texts that are as they were: a record that is written anew loses them."""
+        """What other models made of texts that are as they were: a record that is written anew loses its vectors."""
         changed = [pending for pending in self._pending if pending.old_ids]
         own = self.space or self._store.default_space
         spaces = [space for space in self._store.spaces() if space != own] if changed else []
