@@ -59,6 +59,7 @@ class Drawing:
         self._titles: dict[str, list[str]] = {}
         self._labels: dict[str, str] = {}
         self._pages: dict[str, str] = {}
+        self._printed: dict[str, str] = {}
         self._related: list[list[str]] = []
         self._described: set[str] = set()
         self._last: str | None = None
@@ -99,8 +100,10 @@ class Drawing:
                 self._declare(Node(entity_id(kind, target), "entity", {"name": target}))
                 self._related.append([node, relation, target, entity_id(kind, target)])
         self._said.append([node, entry, text])
-        for place in {about.get("page"), about.get("page_label")} - {None}:
-            self._pages.setdefault(str(place), node)
+        if about.get("page") is not None:
+            self._pages.setdefault(str(about["page"]), node)
+        if about.get("page_label") is not None:
+            self._printed.setdefault(str(about["page_label"]).lower(), node)
         self._see_labels(node, text)
 
     def symbols(self, links: Sequence[Any] = (), unresolved: Sequence[Sequence[str]] = ()) -> Symbols:
@@ -108,7 +111,7 @@ class Drawing:
         payload: dict[str, Any] = {
             "said": self._said,
             "labels": self._labels,
-            "pages": self._pages,
+            "pages": {**self._pages, **self._printed},  # "page 12" is what is printed, where anything is
             "titles": self._titles,
         }
         if self._related:

@@ -24,6 +24,8 @@ Held = Callable[[Sequence[str]], Mapping[str, "Vector"]]
 #: A buffer is written when it holds this many batches of texts, or this many characters.
 _BATCHES = 8
 _CHARACTERS = 16_000_000
+#: So many records are handed to the store at once.
+_PUT = 1000
 
 
 @dataclass
@@ -124,7 +126,8 @@ class Writer:
             self.probes.see([record.vector for record in records])
         others = self._in_other_spaces()
         self._store.delete_records(stale)
-        self._store.put_records(records, space=self.space)
+        for start in range(0, len(records), _PUT):  # one artifact may be a book
+            self._store.put_records(records[start : start + _PUT], space=self.space)
         for space, vectors in others.items():
             self._store.put_vectors(space, vectors)
         entries = {ledger_key(pending.entry["artifact_id"]): pending.entry for pending in self._pending}
