@@ -123,6 +123,7 @@ _HOMES = {
     "import": "transfer",
     "info": "corpora",
     "ingest": "ingesting",
+    "ingest-book": "ingesting_books",
     "install": "installing",
     "judge": "judging",
     "judged-sets": "judging",
