@@ -13,6 +13,7 @@ from ir.book.sections import Section, sections_of
 from ir.links import Edge, Node, Symbols, Use
 from ir.strategy import Chunked, text_of
 from ir.strategy.chunked import Chunks
+from ir.strategy.code import CUTTING_VERSION
 from ir.strategy.fields import artifact_fields
 
 __all__ = ["RELATIONS", "Book"]
@@ -37,7 +38,7 @@ class Book(Chunked):
     ``content_kind``, ``links`` (ids that it refers to) and ``title`` of its own.
     """
 
-    book_version = 1
+    version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
 
     def __init__(self, *, enrichment: Enrichment | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -47,13 +48,16 @@ class Book(Chunked):
         text = text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
         given = raw if isinstance(raw, Mapping) else {}
+        fields.setdefault("book", book_of(artifact_id))
         plan = IndexPlan(fields)
         plan.nodes.append(Node(artifact_id, "document", {"title": str(fields.get("title") or artifact_id)}))
         said: list[dict[str, Any]] = []
         titles: dict[str, list[str]] = {}
         last: str | None = None
-        for section in sections_of(artifact_id, text):
-            records = self._section(plan, section, given, text, fields)
+        sections = list(sections_of(artifact_id, text))
+        depth = chapter_depth([section.path for section in sections])
+        for section in sections:
+            records = self._section(plan, section, given, text, depth)
             if section.id != artifact_id:
                 plan.edges.append(Edge(section.above or artifact_id, "contains", section.id))
             name = section.title or str(fields.get("title") or "")
@@ -74,7 +78,7 @@ class Book(Chunked):
         return _Links(item_id, symbols.payload, lookup).all() if symbols.payload else ()
 
     def _section(
-        self, plan: IndexPlan, section: Section, given: Mapping[str, Any], text: str, fields: Mapping[str, Any]
+        self, plan: IndexPlan, section: Section, given: Mapping[str, Any], text: str, depth: int
     ) -> list[tuple[str, Surface]]:
         """The chunks of a section with their record ids; nodes and edges of both go into the plan."""
         part = text[section.start : section.end]
@@ -86,7 +90,7 @@ class Book(Chunked):
         surfaces, remark = self._cut(section, raw, part)
         plan.remark = plan.remark or remark
         trail = " > ".join(section.path)
-        if section.id != (fields.get("_id") or "") and section.path:
+        if section.path:
             about = {"title": section.title, "section_path": list(section.path)}
             plan.nodes.append(Node(section.id, "section", about))
         found: list[tuple[str, Surface]] = []
@@ -97,11 +101,11 @@ class Book(Chunked):
             } | own
             own |= {name: _joined(given.get(name), own.get(name)) for name in ("tags", "traits")}
             own = {name: value for name, value in own.items() if value not in (None, [])}
-            where = {"section": trail, "section_path": list(section.path)} if section.path else {}
+            where = placed(section.path, depth, surface.metadata, given.get("_labels"))
             about = {**surface.metadata, **where, **own, "start": surface.metadata["start"] + section.start}
             about["end"] = surface.metadata["end"] + section.start
+            record = about["chunk"] = Record.make_id(section.id, surface.kind, index)
             made = Surface(section.id, surface.kind, surface.text, surface.granularity, about)
-            record = Record.make_id(section.id, surface.kind, index)
             plan.surfaces.append(made)
             plan.nodes.append(
                 Node(record, "chunk", {key: about[key] for key in ("page", "content_kind") if key in about})
@@ -118,6 +122,36 @@ class Book(Chunked):
     def _cut(self, section: Section, raw: Mapping[str, Any], part: str) -> tuple[list[Surface], str | None]:
         chunks = Chunks(self.chunk_size, self.overlap, self.kind, self.max_tokens, self.count_tokens, detailed=False)
         return chunks.cut(section.id, raw, part, section.title)
+
+
+def book_of(item_id: str) -> str:
+    """What a book is called whose name nobody said: its file, without folders and ending.
+
+    >>> book_of("rules/Player Core.pdf"), book_of("core")
+    ('Player Core', 'core')
+    """
+    name = item_id[item_id.rfind("/") + 1 :]
+    return name.rpartition(".")[0] or name
+
+
+def chapter_depth(paths: Sequence[Sequence[str]]) -> int:
+    """At which depth of section paths the chapters are: below the title of the book, if one heading is above all."""
+    headed = [path for path in paths if path]
+    return int(len(headed) > 1 and len({path[0] for path in headed}) == 1)
+
+
+def placed(
+    path: Sequence[str], depth: int, about: Mapping[str, Any], labels: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Where in its book a chunk stands: its section, its chapter, and what is printed on its page."""
+    where: dict[str, Any] = {}
+    if path:
+        where = {"section": " > ".join(path), "section_path": list(path)}
+        where["chapter"] = path[min(depth, len(path) - 1)]
+    page = about.get("page")
+    if isinstance(page, int):
+        where["page_label"] = str(labels[page - 1]) if labels and page <= len(labels) else str(page)
+    return where
 
 
 def _joined(*several: Any) -> list[str]:
