@@ -152,6 +152,7 @@ _HOMES = {
     "SelectionSweep": "ir.eval",
     "MinScoreCalibration": "ir.eval",
     "RunComparison": "ir.eval",
+    "BookReport": "ir.eval.books",
     "CoverageReport": "ir.eval",
     "KeptQuery": "ir.eval.kept",
     "KeptRun": "ir.eval.kept",
@@ -292,6 +293,7 @@ _FOREIGN: dict[str, Callable[[], Schema]] = {
             "SelectionSweep",
             "MinScoreCalibration",
             "RunComparison",
+            "BookReport",
             "CoverageReport",
             "Tuning",
         )
