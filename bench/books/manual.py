@@ -1,4 +1,4 @@
-"""A manual of many pages as a PDF file, made without any library: chapters, sections, running heads, cross references."""
+"""A manual of many pages as a PDF file, made without any library: chapters, sections, running heads, references."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _WORDS = """
     reaction round turn initiative movement speed distance range area effect duration spell ritual component material
     price weight rarity wonder potion scroll staff wand ring cloak gate bridge tower river market harbour winter summer
     the a of to in and or when while until before after within beyond against under each every any other same its their
-    takes gives moves falls rises holds breaks opens closes begins ends applies ignores reduces increases requires grants
-""".split()
+    takes gives moves falls rises holds breaks opens closes begins ends applies ignores reduces requires grants
+""".split()  # noqa: SIM905
 
 
 def write_manual(path: Path, pages: int = 2400, *, outline: bool = True, seed: int = 7) -> None:
@@ -101,7 +101,7 @@ def _add_outline(objects: list[bytes], kids: list[int], made: list[tuple[str, li
         objects.append(b"")
         first, last = own + 1, own + len(sections)
         for at, (name, target) in enumerate(sections):
-            objects.append(_item(name, target, own, first + at if at else None, first, last, first + at))
+            objects.append(_item(name, target, own, first, last, first + at))
         inside = b" /First %d 0 R /Last %d 0 R /Count %d" % (first, last, len(sections)) if sections else b""
         objects[own - 1] = b"<< /Title (%s) /Parent %d 0 R /Dest [%d 0 R /Fit]%s >>" % (
             title.encode(),
@@ -121,7 +121,7 @@ def _add_outline(objects: list[bytes], kids: list[int], made: list[tuple[str, li
     return root
 
 
-def _item(name: str, page: int, above: int, _: int | None, first: int, last: int, own: int) -> bytes:
+def _item(name: str, page: int, above: int, first: int, last: int, own: int) -> bytes:
     after = b" /Next %d 0 R" % (own + 1) if own < last else b""
     before = b" /Prev %d 0 R" % (own - 1) if own > first else b""
     return b"<< /Title (%s) /Parent %d 0 R /Dest [%d 0 R /Fit]%s%s >>" % (name.encode(), above, page, after, before)

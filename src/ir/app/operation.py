@@ -114,6 +114,7 @@ _HOMES = {
     "import": "transfer",
     "info": "corpora",
     "ingest": "ingesting",
+    "ingest-book": "ingesting_books",
     "install": "installing",
     "judge": "judging",
     "judged-sets": "judging",
