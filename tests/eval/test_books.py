@@ -526,6 +526,40 @@ def test_the_command_writes_a_report_with_every_part(
     assert "hit in the right section\t" in shown
 
 
+def test_the_questions_of_the_reference_come_with_its_books(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    chunks = [
+        {"id": "c1", "text": "Fireball deals fire damage. See Grappled.", "page": 1, "section_path": ["Spells"]},
+        {"id": "c2", "text": "Grappled creatures cannot move.", "page": 3, "section_path": ["Conditions"]},
+    ]
+    edges = [{"source": "c1", "target": "c2", "relation": "mentions"}]
+    nodes = [{"id": one["id"], "type": "chunk"} for one in chunks]
+    write(folder / "core.enriched.json", {"document": "core", "chunks": chunks})
+    write(folder / "core.graph.json", {"nodes": nodes, "edges": edges})
+    query = {"id": "q1", "query_text": "what does fireball deal", "query_type": "definition"}
+    write(
+        folder / "core.evaluation_queries.json",
+        reference(
+            {**query, "expected_chunk_ids": ["c1"]},
+            {"id": "q2", "query_text": "fireball damage", "expected_chunk_ids": ["c2", "c9"]},
+            {"id": "q3", "query_text": "who can fly", "expected_chunk_ids": ["c8"]},
+        ),
+    )
+    assert run(["ingest", "book", str(folder), "--book", "core", "--embedder", "light"]) == 0
+    capsys.readouterr()
+    common = ["eval", "book", "core", "--mode", "lexical", "--graph", "none", "--expand-gold", "--json"]
+    assert run(common) == 0
+    report = json.loads(capsys.readouterr().out)["report"]
+    assert report["counts"] == {"questions": 3, "with_gold": 3, "evaluable": 2, "all_gold_found": 1, "asked": 2}
+    assert report["resolved"] == {"id": 2, "missing": 2}
+    assert [row["gold"] for row in report["questions"]] == [["c1"], ["c2"]]
+    assert report["metrics"]["hit@1"] == 0.5
+    assert report["expanded"]["metrics"]["hit@1"] == 1.0  # the passage that was found names the one that was not
+    assert run([*common, "--queries-dir", str(folder)]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == report
+
+
 def test_gold_is_pinned_and_the_pinned_file_measures_the_same(
     queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

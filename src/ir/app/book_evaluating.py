@@ -14,7 +14,7 @@ from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.judged import built_corpus, case_file, new_file, refuse_files
 from ir.app.operation import Value, operation
-from ir.app.search_defaults import graph_option, search_options
+from ir.app.search_defaults import graph_in_force, search_options
 from ir.errors import InvalidInput, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -249,7 +249,8 @@ def _how(request: EvalBookRequest, corpora: list[Corpus], ctx: Context) -> dict[
     """The options of the search: as the user says, else as the first corpus was tuned or is set."""
     options = dict(_BEST_PRACTICE) if request.best_practice_eval else {}
     options = options or search_options(corpora[0], ctx, mode=request.mode, fusion=request.fusion)
-    options["graph"] = dict(_BEST_BOOST) if request.best_practice_boost else graph_option(ctx, request.graph)
+    boost = dict(_BEST_BOOST) if request.best_practice_boost else graph_in_force(corpora[0], ctx, request.graph)
+    options["graph"] = boost or "none"
     if request.chapters is not None:
         options["chapters"] = request.chapters
     if request.model_id is not None:

@@ -14,7 +14,7 @@ from ir.app.fields import Arg
 from ir.app.judged import Judged, built_corpus, new_file, read_cases, refuse_files
 from ir.app.measuring import MEASURES, SYSTEMS, CollectionScores, Run, measure_collections
 from ir.app.operation import Value, operation
-from ir.app.search_defaults import graph_option, search_options
+from ir.app.search_defaults import graph_in_force, search_options
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
         ctx.note("no case has an answer, so all that can be measured is what is refused")
     corpus = built_corpus(str(request.corpus), ctx, embedder=request.embedder)
     how = search_options(corpus, ctx, mode=request.mode, fusion=request.fusion)
-    more = {"graph": graph_option(ctx, request.graph), "chapters": request.chapters}
+    more = {"graph": graph_in_force(corpus, ctx, request.graph), "chapters": request.chapters}
     how |= {name: value for name, value in more.items() if value is not None}
     floor = _floor(corpus, request.min_score, how)
     drifted = validate_cases(corpus, judged.cases)

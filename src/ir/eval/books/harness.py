@@ -206,7 +206,7 @@ class _Harness:
             self.notes += [f"{name}: {note}" for note in hits.meta.get("notes", ())]
             routing: Mapping[str, Any] = hits.meta.get("routing") or {}
             routed.append(self._routed(one, name, routing))
-            fell_back.append("fallback" in routing)
+            fell_back.append("chapters" in routing and "fallback" in routing)
             known = [(self.passages.of_hit(hit, name), float(hit.score)) for hit in hits]
             lists.append([(passage, score) for passage, score in known if passage is not None])
         found = _merged(lists)[: how["k"]]
