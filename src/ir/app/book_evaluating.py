@@ -334,7 +334,7 @@ def _kept(request: EvalBookRequest, report: BookReport, corpora: list[Corpus]) -
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         label=None if request.label is None else storable(request.label).strip() or None,
         corpus=", ".join(report.corpora),
-        cases=request.cases or ("" if request.queries_dir is None else Path(request.queries_dir).name),
+        cases=request.cases or ("of the books" if request.queries_dir is None else Path(request.queries_dir).stem),
         mode=str(report.settings.get("mode")),
         settings={"kind": "book", **report.settings},
         embedder=corpora[0].embedder_id,

@@ -18,6 +18,8 @@ from ir.eval.tables import number, plain_table
 __all__ = ["BookReport", "GraphRow", "QuestionRow", "RoutingRow", "book_markdown", "save_book_report"]
 
 _MISSING_SHOWN = 20
+#: So many books are named in a title, and in a table.
+_NAMED, _LISTED = 5, 50
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def book_markdown(report: BookReport, *, pictures: Mapping[str, str] | None = No
     drawn = pictures or {}
     counts, quotes = report.counts, report.quotes
     parts = [
-        f"# Questions about {', '.join(report.books)}",
+        f"# {_title(report)}",
         f"{counts['questions']:,} questions, {counts['with_gold']:,} with gold, {counts['evaluable']:,} evaluable "
         f"(evaluability {number(report.evaluability, 3)}), {counts['asked']:,} asked.",
         _markdown(["setting", "value"], [[name, str(value)] for name, value in report.settings.items()]),
@@ -202,9 +204,16 @@ def book_markdown(report: BookReport, *, pictures: Mapping[str, str] | None = No
         if len(held) > 1:
             names = list(dict.fromkeys(name for values in held.values() for name in values))
             rows = [[part, *(values.get(name) for name in names)] for part, values in held.items()]
-            parts += [f"## {title}", _markdown(["", *names], rows)]
+            parts += [f"## {title}", _markdown(["", *names], rows[:_LISTED])]
+            parts += [f"… and {len(rows) - _LISTED:,} more, in report.json"] if len(rows) > _LISTED else []
     parts += [f"- {note}" for note in report.notes]
     return "\n\n".join(parts) + "\n"
+
+
+def _title(report: BookReport) -> str:
+    named = list(report.books)[:_NAMED]
+    more = f" and {len(report.books) - _NAMED:,} more books" if len(report.books) > _NAMED else ""
+    return f"Questions about {', '.join(named)}{more}"
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -238,7 +247,7 @@ def save_book_report(report: BookReport, folder: str | Path) -> tuple[list[str],
     if report.graph is not None:
         table = plain_table(graph_columns(report), report.graph_rows())
         sections.append(Section("Following links", report=table, images=[images["graph"]] if "graph" in images else ()))
-    save_html_report(place / "report.html", f"Questions about {', '.join(report.books)}", sections)
+    save_html_report(place / "report.html", _title(report), sections)
     return ["report.json", "report.md", "report.html", *files.values()], why
 
 
