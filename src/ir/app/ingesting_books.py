@@ -29,8 +29,8 @@ __all__ = ["IngestBookRequest", "IngestBookResponse", "ingest_book"]
 
 #: So many references that lead nowhere, and edges that were dropped, are named.
 _NAMED = 200
-#: What is said to the reader who has no MongoDB store here.
-_MONGO = "ir.store.mongo.collections"
+#: What writes a corpus to the reference's collections.
+_MONGO = "ir.book.mongo"
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _ingest(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
         _tell_siblings(name, ctx)
         files = _write_files(store, request, run_id)
         if request.store_mongodb:
-            _write_mongo(store, request, name)
+            _write_mongo(store, request, run_id)
         return _response(made, store, source, run_id, embedded, told, files, time.perf_counter() - began)
 
 
@@ -404,18 +404,20 @@ def _check_mongo(request: IngestBookRequest) -> None:
         return
     from importlib.util import find_spec
 
-    if find_spec("ir.store.mongo") is None:
+    if find_spec(_MONGO) is None:
         raise InvalidInput(
             "This installation cannot write to MongoDB.", remedy="Leave out --store-mongodb, or use --store ADDRESS."
         )
 
 
-def _write_mongo(store: BaseStore, request: IngestBookRequest, name: str) -> None:
+def _write_mongo(store: BaseStore, request: IngestBookRequest, run_id: str) -> None:
+    """Each book by its own name, and each space by that of its model; MONGODB_URI says where, unless --store does."""
     from importlib import import_module
 
     config = store.get_config()
-    write = import_module(_MONGO).write_book
-    write(store, ruleset_id=str(config.get("ruleset") or "default"), book_id=name)
+    address = request.store if request.store and request.store.startswith("mongodb") else None
+    write = import_module(_MONGO).store_to_mongo
+    write(store, address, ruleset_id=str(config.get("ruleset") or "default"), run_id=run_id)
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------
