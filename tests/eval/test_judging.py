@@ -404,7 +404,7 @@ def test_who_sees_some_corpora_sees_what_was_said_of_them(session: Session, corp
         ask(theirs, "judge", set="mine", query=query, remove=True, corpus=corpus)
     with pytest.raises(IrError):  # an empty set is nobody's, and its history is
         session.call("judge", {"set": "mine", "undo": 0}, door="http", caller=others)
-    ask(theirs, "judge", set="mine", undo=0, corpus=corpus)
+    ask(theirs, "judge", set="mine", undo=0)
     assert [one.query for one in ask(theirs, "judged-sets", name="mine").queries] == ["train times"]
 
 
