@@ -23,6 +23,7 @@ from ir.eval.books import BookQuestion, BookReport, Gold, evaluate_books, find_q
 from ir.eval.books.gold import Resolved, longest_run
 from ir.eval.books.measuring import (
     Ranked,
+    all_found,
     answer_similarity,
     contamination,
     gold_ranks,
@@ -122,6 +123,25 @@ def test_a_passage_of_the_right_section_is_counted_apart() -> None:
     assert gold_ranks(rankings) == [0, 0]
 
 
+def test_all_gold_of_several_has_to_be_among_the_first() -> None:
+    one, two, three = (passage(at) for at in range(3))
+
+    def several(found: list[Passage], *each: list[Passage]) -> Ranked:
+        gold = tuple(passage for group in each for passage in group)
+        question = asked("q", *(f"g{at}" for at in range(len(each))))
+        groups = tuple(tuple(group) for group in each)
+        return Ranked(Resolved(question, gold, ("id",) * len(each), "a", groups), tuple(found))
+
+    rankings = [
+        several([one, three, two], [one], [two]),  # both, the second on the third place
+        several([one, three], [one], [two]),
+        several([one, three], [one], [two, three]),  # either of two passages has the second
+        several([one], [one]),  # one gold is no several
+    ]
+    assert all_found(rankings, [1, 2, 3]) == pytest.approx({"all@1": 0.0, "all@2": 1 / 3, "all@3": 2 / 3})
+    assert all_found(rankings[3:], [1]) == {}
+
+
 def test_contamination_is_the_share_of_other_books_and_of_questions_with_any() -> None:
     own, strange = passage(0, "a"), passage(1, "b")
     rankings = [ranked([own], [own, strange, strange]), ranked([own], [own, own, own])]
@@ -177,7 +197,10 @@ def test_gold_is_found_by_id_else_by_what_is_quoted_from_where(corpus: ir.Corpus
         "eight": ("id", "missing"),
     }
     assert report.resolved == {"id": 3, "span": 1, "moved": 1, "place": 1, "missing": 4}
-    assert report.counts == {"questions": 9, "with_gold": 8, "evaluable": 6, "all_gold_found": 5, "asked": 6}
+    assert report.counts == {"questions": 9, "with_gold": 8, "evaluable": 6, "all_gold_found": 5} | {
+        "asked": 6,
+        "with_several_gold": 0,
+    }
     assert report.evaluability == 6 / 8
     assert report.missing["six"] == [{"id": "gone"}, {"id": "gone too"}]
     assert set(report.missing) == {"six", "seven", "eight"}
@@ -270,6 +293,8 @@ def test_a_book_is_measured_as_by_hand(corpus: ir.Corpus) -> None:
     # Flame is said in both books, and a boat in one; where nothing was found nothing is strange.
     assert report.contamination["any@3"] == pytest.approx(2 / 3)
     assert report.contamination["share@3"] == pytest.approx((1 / 2 + 1 / 2 + 0) / 3)
+    low, high = report.intervals["hit@3"]
+    assert 0.0 <= low < 0.75 < high <= 1.0
     assert report.by_type["definition"]["hit@1"] == 0.5
     assert report.by_type["lookup"]["questions"] == 2
     assert report.by_book["core"]["questions"] == 4
@@ -551,7 +576,8 @@ def test_the_questions_of_the_reference_come_with_its_books(tmp_path: Path, caps
     common = ["eval", "book", "core", "--mode", "lexical", "--graph", "none", "--expand-gold", "--json"]
     assert run(common) == 0
     report = json.loads(capsys.readouterr().out)["report"]
-    assert report["counts"] == {"questions": 3, "with_gold": 3, "evaluable": 2, "all_gold_found": 1, "asked": 2}
+    counts = {"questions": 3, "with_gold": 3, "evaluable": 2, "all_gold_found": 1, "asked": 2, "with_several_gold": 0}
+    assert report["counts"] == counts
     assert report["resolved"] == {"id": 2, "missing": 2}
     assert [row["gold"] for row in report["questions"]] == [["c1"], ["c2"]]
     assert report["metrics"]["hit@1"] == 0.5

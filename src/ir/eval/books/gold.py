@@ -29,13 +29,15 @@ _SHORT = 4
 
 @dataclass(frozen=True)
 class Resolved:
-    """A question with the passages that answer it; ``how`` says it for each of its gold."""
+    """A question with the passages that answer it; ``how`` says it for each of its gold, and ``each`` has the passages
+    of each that was found."""
 
     question: BookQuestion
     passages: tuple[Passage, ...]
     how: tuple[str, ...]
     #: The book that it is about: the one it says, else that of its gold.
     book: str | None
+    each: tuple[tuple[Passage, ...], ...] = ()
 
     @property
     def evaluable(self) -> bool:
@@ -50,14 +52,16 @@ def resolve(question: BookQuestion, passages: Passages) -> Resolved:
     """Find what answers a question."""
     book = passages.book(question.book)
     found: dict[int, Passage] = {}
-    how = []
+    how, each = [], []
     for gold in question.gold:
         told, several = _find(gold, book, passages)
         how.append(told)
         found |= {one.at: one for one in several}
+        each += [tuple(several)] if several else []
     ordered = tuple(found[at] for at in sorted(found))
     books = {one.book for one in ordered}
-    return Resolved(question, ordered, tuple(how), book or (next(iter(books)) if len(books) == 1 else None))
+    about = book or (next(iter(books)) if len(books) == 1 else None)
+    return Resolved(question, ordered, tuple(how), about, tuple(each))
 
 
 def _find(gold: Gold, book: str | None, passages: Passages) -> tuple[str, list[Passage]]:

@@ -14,6 +14,7 @@ from ir.errors import EmbedderError, InvalidInput
 from ir.eval.books.gold import HOW, Resolved, expanded, pinned, quotes_gold, resolve
 from ir.eval.books.measuring import (
     Ranked,
+    all_found,
     answer_similarity,
     contamination,
     gold_ranks,
@@ -24,7 +25,7 @@ from ir.eval.books.measuring import (
 from ir.eval.books.passages import Passage, Passages
 from ir.eval.books.questions import BookQuestion
 from ir.eval.books.report import BookReport, GraphRow, QuestionRow, RoutingRow
-from ir.eval.compare import randomization_test
+from ir.eval.compare import bootstrap_interval, randomization_test
 from ir.index.progress import Listener, Ticker
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _Harness:
         ranked = self._ask(asked, self.how, "search")
         ranked, answers = self._with_similarity(ranked)
         ranks = gold_ranks(ranked)
-        metrics = {**hits_and_mrr(ranks, self.ks), **section_hits(ranked, self.ks)}
+        metrics = {**hits_and_mrr(ranks, self.ks), **all_found(ranked, self.ks), **section_hits(ranked, self.ks)}
         plain = [rank for one, rank in zip(ranked, ranks, strict=True) if key_of(one.resolved) not in quoting]
         report = BookReport(
             corpora=tuple(self.corpora),
@@ -152,12 +153,14 @@ class _Harness:
                 "evaluable": len(evaluable),
                 "all_gold_found": sum(not one.missing for one in evaluable),
                 "asked": len(asked),
+                "with_several_gold": sum(len(one.each) > 1 and not one.missing for one in asked),
             },
             evaluability=len(evaluable) / len(with_gold) if with_gold else None,
             resolved={how: count for how in HOW if (count := Counter(x for r in with_gold for x in r.how)[how])},
             missing={_called(one): [gold.to_dict() for gold in one.missing] for one in with_gold if one.missing},
             unknown_books=self._unknown_books(resolved),
             metrics=metrics,
+            intervals=_intervals(ranks, self.ks),
             contamination=contamination(ranked, self.ks) if len(self.passages.books) > 1 else {},
             similarity=answer_similarity(ranked, self.ks),
             answers=answers,
@@ -376,6 +379,15 @@ class _Harness:
             found=tuple((passage.id, score) for passage, score in zip(one.found, one.scores, strict=True)),
             books=tuple(passage.book for passage in one.found),
         )
+
+
+def _intervals(ranks: Sequence[int], ks: Sequence[int]) -> dict[str, tuple[float, float]]:
+    """Where the means lie with a probability of 95 %."""
+    if not ranks:
+        return {}
+    values = {f"hit@{k}": [float(0 < rank <= k) for rank in ranks] for k in ks}
+    values["mrr"] = [_inverse(rank) for rank in ranks]
+    return {name: bootstrap_interval(np.array(held), rounds=2000) for name, held in values.items()}
 
 
 def _merged(lists: Sequence[list[tuple[Passage, float]]]) -> list[tuple[Passage, float]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ir.eval.books.gold import Resolved
 from ir.eval.books.passages import Passage
 
-__all__ = ["Ranked", "answer_similarity", "contamination", "first_rank", "hits_and_mrr", "section_hits"]
+__all__ = ["Ranked", "all_found", "answer_similarity", "contamination", "first_rank", "hits_and_mrr", "section_hits"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,19 @@ def section_hits(ranked: Sequence[Ranked], ks: Sequence[int]) -> dict[str, float
         ranks.append(first_rank(right, {True}))
     measured = hits_and_mrr(ranks, ks, name="section_hit")
     return {("section_mrr" if name == "mrr" else name): value for name, value in measured.items()}
+
+
+def all_found(ranked: Sequence[Ranked], ks: Sequence[int]) -> dict[str, float]:
+    """The share of the questions with several gold, all in the corpus, that have all of it among the first k."""
+    several = [one for one in ranked if len(one.resolved.each) > 1 and not one.resolved.missing]
+    if not several:
+        return {}
+    last = []
+    for one in several:
+        found = [passage.at for passage in one.found]
+        ranks = [first_rank(found, {passage.at for passage in each}) for each in one.resolved.each]
+        last.append(max(ranks) if all(ranks) else 0)
+    return {f"all@{k}": sum(0 < rank <= k for rank in last) / len(last) for k in ks}
 
 
 def contamination(ranked: Sequence[Ranked], ks: Sequence[int]) -> dict[str, float]:

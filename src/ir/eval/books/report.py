@@ -67,9 +67,10 @@ class BookReport:
     """All that was measured. ``resolved`` counts how gold was found, ``missing`` lists what was not, by question.
 
     ``metrics`` has ``hit@k`` and ``mrr`` for passages that are gold, and ``section_hit@k`` and ``section_mrr`` where
-    any passage of the right section counts, over the questions that were asked. ``contamination`` is empty where there
-    is one book, ``similarity`` where nearness could not be measured. ``expanded``, ``routing`` and ``graph`` are there
-    if they were asked for.
+    any passage of the right section counts, over the questions that were asked; ``all@k`` is over those of which
+    several gold are in the corpus. ``intervals`` say where the first two lie with a probability of 95 %.
+    ``contamination`` is empty where there is one book, ``similarity`` where nearness could not be measured.
+    ``expanded``, ``routing`` and ``graph`` are there if they were asked for.
     """
 
     corpora: tuple[str, ...]
@@ -83,6 +84,7 @@ class BookReport:
     missing: Mapping[str, Sequence[Mapping[str, Any]]]
     unknown_books: Mapping[str, int]
     metrics: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
     contamination: Mapping[str, float]
     similarity: Mapping[str, float]
     answers: Mapping[str, int]
@@ -120,6 +122,7 @@ class BookReport:
         rows: list[list[object]] = []
         named = [
             ("hit", self.metrics, "hit@{k}"),
+            ("all gold of several", self.metrics, "all@{k}"),
             ("hit in the right section", self.metrics, "section_hit@{k}"),
             ("hit, expanded gold", (self.expanded or {}).get("metrics", {}), "hit@{k}"),
             ("from another book", self.contamination, "share@{k}"),
@@ -179,6 +182,9 @@ def book_markdown(report: BookReport, *, pictures: Mapping[str, str] | None = No
         "A hit is a passage that is gold; a passage of the right section is counted apart.",
         _markdown(["measure", *(f"@{k}" for k in report.ks)], report.measure_rows()),
     ]
+    if report.intervals:
+        told = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in report.intervals.items())
+        parts.append(f"With a probability of 95 %: {told}.")
     if "hits" in drawn:
         parts.append(f"![Hits by depth]({drawn['hits']})")
     parts += ["## Gold", _markdown(["found by", "gold"], [[how, str(count)] for how, count in report.resolved.items()])]
