@@ -52,13 +52,20 @@ class EvalBookRequest(Value):
         Arg(
             "a file of questions, or a folder of them",
             blank=False,
+            private=True,
             metavar="PATH",
             help="With book: a file of questions, or a folder of them; else those that came with the books.",
         ),
     ] = None
     cases: Annotated[
         str | None,
-        Arg("the questions of this set of cases", blank=False, metavar="SET", help="With book: ask this set of cases."),
+        Arg(
+            "the questions of this set of cases",
+            blank=False,
+            bare=True,
+            metavar="SET",
+            help="With book: ask this set of cases.",
+        ),
     ] = None
     books: Annotated[
         tuple[str, ...],
@@ -84,6 +91,7 @@ class EvalBookRequest(Value):
         Arg(
             "also write a report with plots into this folder",
             blank=False,
+            private=True,
             metavar="FOLDER",
             help="With book: also write a report with plots into this folder.",
         ),
@@ -162,6 +170,7 @@ class EvalBookRequest(Value):
         Arg(
             "write the questions with gold that survives another cut of the books",
             blank=False,
+            private=True,
             metavar="FILE",
             help="With book: write the questions with gold that survives another cut of the books.",
         ),
@@ -193,17 +202,27 @@ class EvalBookResponse(Value):
     saved: str | None = None
 
 
+def check_named(request: EvalBookRequest, ctx: Context) -> None:
+    """Find what is not there, or may not be named, before any work begins."""
+    refuse_files(ctx, queries_dir=request.queries_dir, report_dir=request.report_dir, pin=request.pin)
+    for word in request.corpora:
+        ctx.target(word).require_built()
+    if request.cases is not None and ctx.for_agent:
+        case_file(request.cases, ctx)
+
+
 @operation(
     "eval-book",
     summary="Measure how well questions about books are answered",
     effect="writes",
     runs_long=True,
     doors=("cli", "http"),
+    precheck=check_named,
 )
 def evaluate_book(request: EvalBookRequest, ctx: Context) -> EvalBookResponse:
     from ir.eval.books.harness import DFLT_TOP_N, GRAPHS, evaluate_books
 
-    refuse_files(ctx, queries_dir=request.queries_dir, report_dir=request.report_dir, pin=request.pin)
+    check_named(request, ctx)
     if request.pin is not None:
         new_file(request.pin)
     if request.report_dir is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ir.app.arguments import CASES, CHAPTERS, EMBEDDER, FUSION, GRAPH, HTML, MODE, TARGET
 from ir.app.context import Context
 from ir.app.fields import Arg
-from ir.app.judged import Judged, built_corpus, new_file, read_cases, refuse_files
+from ir.app.judged import Judged, built_corpus, case_file, new_file, read_cases, refuse_files
 from ir.app.measuring import MEASURES, SYSTEMS, CollectionScores, Run, measure_collections
 from ir.app.operation import Value, operation
 from ir.app.search_defaults import graph_in_force, search_options
@@ -113,15 +113,23 @@ class EvalResponse(Value):
     curves: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+def check_named(request: EvalRequest, ctx: Context) -> None:
+    """Find what is not there, or may not be named, before any work begins."""
+    refuse_files(ctx, collections=request.collections, run=request.run, html=request.html)
+    if request.cases is not None and ctx.for_agent:
+        case_file(request.cases, ctx)
+
+
 @operation(
     "eval",
     summary="Measure how well a corpus answers cases, or the library on test collections",
     effect="writes",
     runs_long=True,
     doors=("cli", "http"),
+    precheck=check_named,
 )
 def evaluate(request: EvalRequest, ctx: Context) -> EvalResponse:
-    refuse_files(ctx, collections=request.collections, run=request.run, html=request.html)
+    check_named(request, ctx)
     if request.html is not None:
         new_file(request.html)
     return _evaluate_collections(request, ctx) if request.collections else _evaluate_cases(request, ctx)

@@ -47,6 +47,9 @@ class Arg:
     be negated), ``metavar`` stands for its value in help, ``help`` for ``doc`` where a terminal needs other words,
     ``complete`` is what a shell offers, in the same form as ``choices``. A field with ``option=False`` has no option,
     and that of a ``negated`` one turns it off.
+
+    Programs that are not the user may not give a ``private`` field at all, and a ``bare`` one only as a name: no path
+    and no address of a server comes in through them.
     """
 
     doc: str = ""
@@ -64,6 +67,8 @@ class Arg:
     complete: tuple[str, ...] | str = ()
     option: bool = True
     negated: bool = False
+    private: bool = False
+    bare: bool = False
 
     def allowed(self) -> tuple[str, ...]:
         """The words that the field may be; nothing if any will do."""
