@@ -361,7 +361,7 @@ def test_a_pdf_book_has_pages_as_they_are_printed_chapters_and_summaries(ir: Ir,
     from tests.sources.pdfs import column, made
 
     pages = [
-        column(["Combat", "A knight fights with a sword. A sword is sharp. See page 2."]),
+        column(["Combat", "A knight fights with a sword. A sword is sharp. See page 1."]),
         column(["Magic", "A wizard casts a fireball. The fireball burns."]),
     ]
     outline = [(1, "Combat", 0), (1, "Magic", 1)]
@@ -372,6 +372,10 @@ def test_a_pdf_book_has_pages_as_they_are_printed_chapters_and_summaries(ir: Ir,
     assert (found["page"], found["page_label"], found["chapter"], found["book"]) == (2, "1", "Magic", "core")
     with open_store("core") as store:
         node = store.get_nodes([found["chunk"]])[found["chunk"]]
+        led = {
+            edge.target for page in store.iter_edges() for _, out in page for edge in out if edge.type == "refers_to"
+        }
+    assert led == {found["chunk"]}  # what is printed as page 1 is the second of the file
     assert "fireball burns" in node.properties["page_summary"]
 
 
@@ -406,3 +410,40 @@ def test_progress_is_told(ir: Ir, rules: Path) -> None:
     steps: list[Any] = []
     ingest_book(IngestBookRequest(paths=("rules.md",), embedder="light"), Context(progress=steps.append))
     assert {"scan", "embed", "link", "write"} <= {step.stage for step in steps}
+
+
+def test_pages_of_html_and_plain_texts_are_books_too(ir: Ir, tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    folder.mkdir()
+    (folder / "page.html").write_text("<h1>Law</h1><h2>Article 5</h2><p>Nobody may park here, see Article 6.</p>")
+    (folder / "plain.txt").write_text("A text without any heading is one passage.")
+    (folder / "data.csv").write_text("no,book")
+    told = ir("ingest", "book", str(folder), "--json").json
+    assert (told["corpus"], told["documents"]) == ("library", ["page.html", "plain.txt"])
+    found = ir("search", "library", "park here", "--json").json["found"][0]["metadata"]
+    assert (found["book"], found["section_path"]) == ("page", ["Law", "Article 5"])
+
+
+def test_a_passage_without_a_vector_is_an_error_that_names_it(ir: Ir, rules: Path) -> None:
+    from ir.app.book_vectors import check_embedded
+    from ir.errors import EmbedderError
+
+    ir("ingest", "book", "rules.md")
+    with open_store("rules") as store:
+        store.add_space("bare")
+        store.set_default_space("bare")
+        with pytest.raises(EmbedderError, match=r"There is no vector of \w+ \(rules.md#"):
+            check_embedded(store)
+
+
+def test_the_rules_of_a_new_book_may_be_a_setting(ir: Ir, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (rules.parent / "own.toml").write_text("[[rule]]\nkind = 'item'\nwhen = { text = '.' }\n")
+    monkeypatch.setenv("IR_BOOK_RULES", str(rules.parent / "own.toml"))
+    assert ir("ingest", "book", "rules.md", "--json").json["kinds"] == {"item": 5}
+    assert "Rule 1 of" in ir("ingest", "book", "monsters.md", "--rules", str(_wrong(rules))).err
+
+
+def _wrong(rules: Path) -> Path:
+    path = rules.parent / "wrong.toml"
+    path.write_text("[[rule]]\nkind = 'spel'\nwhen = { text = '.' }\n")
+    return path
