@@ -91,6 +91,7 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("judged-sets", {"name": "tea"}),
         ("eval", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("eval", {"corpus": corpus, "cases": "tea", "save": True, "label": "first"}),
+        ("eval-book", {"corpora": [corpus], "cases": "tea", "expand_gold": True, "graph_report": True}),
         ("runs", {}),
         ("eval-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("sweep-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),

@@ -107,6 +107,7 @@ _HOMES = {
     "discover": "discovering",
     "doctor": "doctor",
     "eval": "evaluating",
+    "eval-book": "book_evaluating",
     "eval-gen": "casewriting",
     "eval-select": "selecting",
     "expand": "expanding",
