@@ -20,6 +20,8 @@ ENGINES: dict[str, tuple[str, str]] = {
     "postgres": ("ir.store.postgres", "PostgresStore"),
     "milvus": ("ir.store.milvus", "MilvusStore"),
     "milvus+lite": ("ir.store.milvus", "MilvusStore"),
+    "mongodb": ("ir.store.mongo", "MongoStore"),
+    "mongodb+srv": ("ir.store.mongo", "MongoStore"),
 }
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
 

@@ -51,7 +51,7 @@ _PLAIN = {
     "findAndModify": f"SELECT p_result FROM {_API}.find_and_modify(%s, {_BSON})",
     "count": f"SELECT document FROM {_API}.count_query(%s, {_BSON})",
     "distinct": f"SELECT document FROM {_API}.distinct_query(%s, {_BSON})",
-    "createIndexes": f"SELECT {_API}_internal.create_indexes_non_concurrently(%s, {_BSON})",
+    "createIndexes": f"SELECT {_API}_internal.create_indexes_non_concurrently(%s, {_BSON}, true)",
 }
 
 
