@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ def translated(address: Address) -> Iterator[None]:
                 "MONGODB_PASSWORD_FILE names.",
             ) from None
         raise CorpusError(f"The server of {address.label} refused: {_said(error)}") from error
-    except (errors.ConfigurationError, errors.InvalidURI):
+    except (errors.ConfigurationError, errors.InvalidURI, UserWarning, ValueError):
         # The driver's message may quote the address, and with it a password: it stays out of sight.
         raise InvalidInput(
             f"The driver cannot use the address {address.label} with its options.",
@@ -107,14 +108,11 @@ def _acquired(address: Address) -> tuple[_Key, Any]:
 def _connected(address: Address, password: str) -> Any:
     patience = max(1, round(address.timeout * 1000))
     login = {"username": address.user, "password": password} if address.user else {}
-    return driver().MongoClient(
-        address.uri,
-        appname="ir",
-        serverSelectionTimeoutMS=patience,
-        connectTimeoutMS=patience,
-        socketTimeoutMS=patience,
-        **login,
-    )
+    times = dict.fromkeys(("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), patience)
+    with warnings.catch_warnings():
+        # An option that is misspelt is passed over with a warning; but somebody may rely on it, on tls=true say.
+        warnings.simplefilter("error", UserWarning)
+        return driver().MongoClient(address.uri, appname="ir", **times, **login)
 
 
 def _release(key: _Key) -> None:
