@@ -81,12 +81,8 @@ def translated(address: Address) -> Iterator[None]:
                 "MONGODB_PASSWORD_FILE names.",
             ) from None
         raise CorpusError(f"The server of {address.label} refused: {_said(error)}") from error
-    except (errors.ConfigurationError, errors.InvalidURI, UserWarning, ValueError):
-        # The driver's message may quote the address, and with it a password: it stays out of sight.
-        raise InvalidInput(
-            f"The driver cannot use the address {address.label} with its options.",
-            remedy="Look at the options after the question mark; see docs/mongo.md.",
-        ) from None
+    except errors.ConfigurationError:
+        raise _unusable(address) from None
     except errors.PyMongoError as error:
         raise CorpusError(f"The server of {address.label}: {_said(error)}") from error
 
@@ -112,7 +108,18 @@ def _connected(address: Address, password: str) -> Any:
     with warnings.catch_warnings():
         # An option that is misspelt is passed over with a warning; but somebody may rely on it, on tls=true say.
         warnings.simplefilter("error", UserWarning)
-        return driver().MongoClient(address.uri, appname="ir", **times, **login)
+        try:
+            return driver().MongoClient(address.uri, appname="ir", **times, **login)
+        except (UserWarning, ValueError):
+            raise _unusable(address) from None
+
+
+def _unusable(address: Address) -> InvalidInput:
+    """The driver's message may quote the address, and with it a password: it stays out of sight."""
+    return InvalidInput(
+        f"The driver cannot use the address {address.label} with its options.",
+        remedy="Look at the options after the question mark; see docs/mongo.md.",
+    )
 
 
 def _release(key: _Key) -> None:
