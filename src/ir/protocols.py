@@ -48,6 +48,7 @@ __all__ = [
     "Where",
     "WithBodies",
     "WithBodyFile",
+    "WithCompletion",
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
@@ -131,6 +132,14 @@ class WithNotes(Protocol):
     """A strategy that has something to say of all that it took apart since it was last asked."""
 
     def notes(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class WithCompletion(Protocol):
+    """A strategy that has something to draw once all items are in the store, in the transaction of the build."""
+
+    def complete(self, store: Store, /) -> bool:
+        """Whether anything changed."""
 
 
 @runtime_checkable

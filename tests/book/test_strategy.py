@@ -120,3 +120,21 @@ def test_two_sections_of_one_name_are_told_apart() -> None:
     corpus = built({"book": "# A\n\n## Notes\nfirst words\n\n# B\n\n## Notes\nsecond words\n\n## Notes\nthird words"})
     found = {hit.artifact_id for hit in ir.search(corpus, "words", mode="lexical")}
     assert found == {"book#a/notes", "book#b/notes", "book#b/notes-2"}
+
+
+def test_a_passage_says_which_book_chapter_and_section_it_is_of() -> None:
+    corpus = built({"rules.md": RULES})
+    about = ir.search(corpus, "streak flashes", mode="lexical", k=1)[0].metadata
+    assert (about["book"], about["chapter"], about["section"]) == (
+        "rules",
+        "1 Spells",
+        "The Rules > 1 Spells > 1.1 Fireball",
+    )
+    with corpus.store.snapshot() as snapshot:
+        assert snapshot.nodes([about["chunk"]])[about["chunk"]].type == "chunk"
+
+
+def test_chapters_are_the_first_headings_where_no_title_is_above_them() -> None:
+    corpus = built({"book": {"title": "B", "book": "Core", "text": "# One\nfirst words\n\n## Deep\nx\n\n# Two\nlast"}})
+    about = ir.search(corpus, "first words", mode="lexical", k=1)[0].metadata
+    assert (about["book"], about["chapter"]) == ("Core", "One")

@@ -112,6 +112,7 @@ _HOMES = {
     "import": "transfer",
     "info": "corpora",
     "ingest": "ingesting",
+    "ingest-book": "ingesting_books",
     "install": "installing",
     "keyword": "keywords",
     "keyword-search": "keywords",

@@ -34,6 +34,7 @@ __all__ = [
 
 #: Under which name each kind of corpus takes the path it is made from.
 PATH_PARAMETERS = {
+    "book": "paths",
     "code": "root",
     "files": "root",
     "jsonl": "path",

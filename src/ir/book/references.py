@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Reference", "numbered", "plain_name", "references_in"]
+__all__ = ["Reference", "bare_name", "numbered", "plain_name", "references_in"]
 
 _NUMBER = r"(?:\d+(?:[.\-–]\d+)*(?:\([0-9a-z]{1,3}\))*|(?-i:[IVXLC]{1,6}|[A-Z]))"
 _KINDS = {
@@ -96,6 +96,18 @@ def numbered(heading: str) -> tuple[str, str] | None:
     if match is None or (match["kind"] is None and match["number"].isalpha()):
         return None
     return _KINDS[(match["kind"] or "section").lower()], _number(match["number"])
+
+
+def bare_name(heading: str) -> str:
+    """A heading without the number that it begins with: the text says only its name.
+
+    >>> bare_name("4.5.1 Attacks"), bare_name("Chapter 5: Combat"), bare_name("Attacks"), bare_name("Chapter 5")
+    ('Attacks', 'Combat', 'Attacks', '')
+    """
+    match = _LABELLED.match(heading)
+    if match is None or (match["kind"] is None and match["number"].isalpha()):
+        return heading
+    return heading[match.end() :].strip(" \t.:)—–-")
 
 
 def _number(said: str) -> str:
