@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ir.book.boosts import GraphBoost
 from ir.book.enrichment import Enrichment
+from ir.book.mongo import MongoBook, load_from_mongo
 from ir.book.strategy import RELATIONS, Book
 from ir.book.traversal import TraversalConfig, TraversalIndex, retrieve_candidates
 
@@ -12,7 +13,9 @@ __all__ = [
     "Book",
     "Enrichment",
     "GraphBoost",
+    "MongoBook",
     "TraversalConfig",
     "TraversalIndex",
+    "load_from_mongo",
     "retrieve_candidates",
 ]
