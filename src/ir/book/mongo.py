@@ -20,7 +20,7 @@ from ir.sources import CorpusSource
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ir.store.mongo.collections import Document
+    from ir.store.mongo.stored_book import Document
 
 __all__ = ["MongoBook", "StoredVectors", "load_from_mongo", "write_traversal"]
 

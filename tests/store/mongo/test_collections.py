@@ -21,7 +21,8 @@ from ir.book.mongo import write_traversal
 from ir.errors import EmbedderError, InvalidInput, NotFound
 from ir.index.spaces import add_space
 from ir.store import CorpusStore
-from ir.store.mongo.collections import COLLECTIONS, BookCollections, StoredBook, write_book
+from ir.store.mongo.collections import COLLECTIONS, BookCollections, write_book
+from ir.store.mongo.stored_book import StoredBook
 from ir.testing import ToyEmbedder
 
 RULES = """# Spells

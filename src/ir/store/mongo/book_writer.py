@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.store.mongo.collections import BookCollections, Document, StoredBook, Tell, Written, check_sizes
 from ir.store.mongo.connection import driver
+from ir.store.mongo.stored_book import Collection, Document, StoredBook, Tell, Written, check_sizes
 
 __all__ = ["BookWriter"]
 
@@ -34,8 +34,9 @@ class BookWriter:
     one without; the row of ``traversal_indexes`` comes last and says that the run is complete.
     """
 
-    def __init__(self, collections: BookCollections, book: StoredBook, run_id: str) -> None:
-        self._collections = collections
+    def __init__(self, collection: Collection, book: StoredBook, run_id: str, label: str) -> None:
+        self._collection = collection
+        self._label = label
         self._book = book
         self._run_id = run_id
         self._names = {str(chunk["chunk_id"]) for chunk in book.chunks}
@@ -81,7 +82,7 @@ class BookWriter:
     def _check_owner(self, names: Sequence[str]) -> None:
         """One chunk has one embedding by a model, whatever book it is of: another book's must not be overwritten."""
         book = self._book
-        theirs = self._collections.collection("chunk_embeddings").find_one(
+        theirs = self._collection("chunk_embeddings").find_one(
             {
                 "chunk_id": {"$in": list(names)},
                 "model_id": {"$in": list(book.embeddings)},
@@ -91,7 +92,7 @@ class BookWriter:
         if theirs is not None:
             raise InvalidInput(
                 f"The chunk {theirs['chunk_id']!r} belongs to {theirs['ruleset_id']}/{theirs['book_id']} in "
-                f"{self._collections.label}: the ids of chunks must differ from book to book.",
+                f"{self._label}: the ids of chunks must differ from book to book.",
                 remedy="Write the book to another database, or under the names that it has there.",
             )
 
@@ -99,7 +100,7 @@ class BookWriter:
 
     def _write_embeddings(self, model: str, vectors: Mapping[str, tuple[Sequence[float], str]]) -> None:
         """Those whose text changed since, or all if they are of another size."""
-        collection, query = self._collections.collection("chunk_embeddings"), {**self._book.key, "model_id": model}
+        collection, query = self._collection("chunk_embeddings"), {**self._book.key, "model_id": model}
         hashes: dict[str, Any] = {}
         if _size_of(collection.find_one(query)) == _size_of({"embedding": next(iter(vectors.values()), ((), ""))[0]}):
             for row in collection.find(query, {"chunk_id": 1, "metadata.text_hash": 1}):
@@ -124,13 +125,13 @@ class BookWriter:
         self._count("chunk_embeddings", len(new), len(vectors) - len(new))
 
     def _drop_embeddings(self, model: str) -> None:
-        collection, query = self._collections.collection("chunk_embeddings"), {**self._book.key, "model_id": model}
+        collection, query = self._collection("chunk_embeddings"), {**self._book.key, "model_id": model}
         rows = collection.find(query, {"chunk_id": 1})
         self._remove("chunk_embeddings", [row["_id"] for row in rows if row["chunk_id"] not in self._names])
 
     def _write_chunks(self) -> None:
         """A chunk that is as it was keeps the run that made it."""
-        collection = self._collections.collection("enriched_chunks")
+        collection = self._collection("enriched_chunks")
         held: dict[str, Document] = {}
         gone = []
         for row in collection.find(self._book.key):
@@ -157,7 +158,7 @@ class BookWriter:
 
     def _write_parts(self, name: str, parts: Sequence[Document]) -> None:
         """Nodes or edges: which of them are the same is told by all that they say."""
-        collection = self._collections.collection(name)
+        collection = self._collection(name)
         held: dict[str, list[Any]] = {}
         for row in collection.find(self._book.key):
             held.setdefault(_said(row), []).append(row["_id"])
@@ -178,7 +179,7 @@ class BookWriter:
         book = self._book
         counts = {"chunks": len(book.chunks), "nodes": len(book.nodes), "edges": len(book.edges)}
         about = {**counts, "model_ids": sorted(book.embeddings), "created_at": datetime.now(UTC)}
-        runs = self._collections.collection("traversal_indexes")
+        runs = self._collection("traversal_indexes")
         runs.update_one({**book.key, "run_id": self._run_id}, {"$set": about}, upsert=True)
 
     def _count(self, name: str, written: int, unchanged: int) -> None:
@@ -187,7 +188,7 @@ class BookWriter:
 
     def _remove(self, name: str, ids: Sequence[Any]) -> None:
         for part in _parts(ids):
-            self._collections.collection(name).delete_many({"_id": {"$in": list(part)}})
+            self._collection(name).delete_many({"_id": {"$in": list(part)}})
         self._removed[name] = self._removed.get(name, 0) + len(ids)
 
 

@@ -7,19 +7,22 @@ service that reads them; here they are written and read as those do.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput
+from ir.store.mongo import book_reader
 from ir.store.mongo.address import Address
+from ir.store.mongo.book_writer import BookWriter
 from ir.store.mongo.connection import Connection, driver, translated
+from ir.store.mongo.export import books_of, run_of
+from ir.store.mongo.stored_book import Document, StoredBook, Tell, Written
 
 if TYPE_CHECKING:
     from ir.protocols import Store
 
-__all__ = ["COLLECTIONS", "BookCollections", "Document", "StoredBook", "Tell", "Written", "write_book"]
+__all__ = ["COLLECTIONS", "BookCollections", "write_book"]
 
 #: The collections, with the fields of their indexes and whether those are unique.
 COLLECTIONS: Mapping[str, Sequence[tuple[Sequence[tuple[str, int]], bool]]] = {
@@ -37,9 +40,6 @@ COLLECTIONS: Mapping[str, Sequence[tuple[Sequence[tuple[str, int]], bool]]] = {
     "traversal_configs": (((("ruleset_id", 1), ("version", -1)), True),),
     "traversal_indexes": (((("ruleset_id", 1), ("book_id", 1), ("run_id", 1)), True),),
 }
-Document = dict[str, Any]
-#: Told of each collection how many documents of the book it holds by now.
-Tell = Callable[[str, int], None]
 
 
 def write_book(
@@ -59,8 +59,6 @@ def write_book(
     of vectors are stored, ``{space: model_id}``; without it all are, by the names of their embedders. What was written
     is told by book.
     """
-    from ir.store.mongo.export import books_of, run_of
-
     with BookCollections(mongo_uri) as collections:
         books = books_of(store, ruleset_id, book_id, models)
         settings = store.get_config()
@@ -70,40 +68,6 @@ def write_book(
         return {
             book.book_id: collections.write(book, run_id=run_id or run_of(settings, book), tell=tell) for book in books
         }
-
-
-@dataclass(frozen=True)
-class StoredBook:
-    """A book as the collections hold it, or are to hold it.
-
-    ``chunks`` are in the order of the book, each with ``chunk_id`` and ``text``. ``embeddings`` are by model and chunk:
-    a vector, and a hash of what it was made of. ``edges`` have ``source_id``, ``target_id``, ``relation`` and
-    ``metadata``; ``nodes`` have ``node_id``, ``node_type`` and ``metadata``.
-    """
-
-    ruleset_id: str
-    book_id: str
-    chunks: Sequence[Document]
-    embeddings: Mapping[str, Mapping[str, tuple[Sequence[float], str]]] = field(default_factory=dict)
-    edges: Sequence[Document] = ()
-    nodes: Sequence[Document] = ()
-
-    @property
-    def key(self) -> Document:
-        return {"ruleset_id": self.ruleset_id, "book_id": self.book_id}
-
-    @property
-    def name(self) -> str:
-        return f"{self.ruleset_id}/{self.book_id}"
-
-
-@dataclass(frozen=True)
-class Written:
-    """How many documents of each collection were written and removed, and how many were there already."""
-
-    written: Mapping[str, int]
-    removed: Mapping[str, int]
-    unchanged: Mapping[str, int]
 
 
 class BookCollections:
@@ -151,11 +115,9 @@ class BookCollections:
 
     def write(self, book: StoredBook, *, run_id: str, tell: Tell = lambda *_: None) -> Written:
         """Make the collections hold the book as it is now; what did not change is left alone."""
-        from ir.store.mongo.book_writer import BookWriter
-
         self.make()
         with translated(self.address):
-            return BookWriter(self, book, run_id).write(tell)
+            return BookWriter(self.collection, book, run_id, self.label).write(tell)
 
     def write_config(self, ruleset_id: str, version: str, told: Mapping[str, Any]) -> None:
         """Keep a traversal configuration under its ruleset and version."""
@@ -171,39 +133,21 @@ class BookCollections:
 
     def read(self, ruleset_id: str, book_id: str, *, models: Sequence[str] = ()) -> StoredBook:
         """A book with its embeddings by some models. Its chunks come by page, then as they were written."""
-        from ir.store.mongo.book_reader import read_book
-
         with translated(self.address):
-            return read_book(self, ruleset_id, book_id, models)
+            return book_reader.read_book(self.collection, ruleset_id, book_id, models, self.label)
 
     def read_config(self, ruleset_id: str, version: str | None = None) -> Document:
         """A traversal configuration: that of a version, else the latest."""
-        from ir.store.mongo.book_reader import read_config
-
         with translated(self.address):
-            return read_config(self, ruleset_id, version)
+            return book_reader.read_config(self.collection, ruleset_id, version, self.label)
 
     def books(self) -> list[tuple[str, str]]:
         """The ``(ruleset_id, book_id)`` of every book that has chunks."""
         with translated(self.address):
-            pairs = self.collection("enriched_chunks").find({}, {"ruleset_id": 1, "book_id": 1})
-            return sorted({(str(row.get("ruleset_id")), str(row.get("book_id"))) for row in pairs})
+            return book_reader.stored_books(self.collection)
 
     def models(self, ruleset_id: str, book_id: str) -> list[str]:
         """The models by which a book is embedded."""
         key = {"ruleset_id": ruleset_id, "book_id": book_id}
         with translated(self.address):
-            return sorted(map(str, self.collection("chunk_embeddings").distinct("model_id", key)))
-
-
-def check_sizes(vectors: Iterable[tuple[str, Sequence[float]]], book: StoredBook, model: str) -> None:
-    """Refuse vectors of different sizes: they are not of one model."""
-    first: tuple[str, int] | None = None
-    for name, vector in vectors:
-        first = first or (name, len(vector))
-        if len(vector) != first[1] or not vector:
-            raise InvalidInput(
-                f"The embedding of chunk {name!r} of {book.name} by {model!r} has {len(vector)} dimensions, that of "
-                f"{first[0]!r} {first[1]}: one model makes vectors of one size.",
-                remedy="Make the embeddings of that model again.",
-            )
+            return book_reader.stored_models(self.collection, key)

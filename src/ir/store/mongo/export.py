@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ir.base import Record, embedding_text
 from ir.errors import CorpusBusy
 from ir.links import Edge, Node
-from ir.store.mongo.collections import Document, StoredBook
+from ir.store.mongo.stored_book import Document, StoredBook
 
 if TYPE_CHECKING:
     from ir.protocols import Store
