@@ -86,7 +86,8 @@ class Address:
         """How the names of the corpus's collections begin."""
         start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.corpus)[:_LONGEST_NAME]
-        return f"{start}{plain}" if plain == self.corpus else f"{start}{plain}_{_mark(self.corpus)}"
+        # No name has the sign that stands before a mark, so no two corpora share collections.
+        return f"{start}{plain}" if plain == self.corpus else f"{start}{plain}~{_mark(self.corpus)}"
 
     @property
     def label(self) -> str:

@@ -132,7 +132,8 @@ class HeldCorpus(CorpusStore):
 
     def later(self, state: State, changes: dict[str, dict[str, Any]], load: Load) -> HeldCorpus:
         """The version that became of this one; ``changes`` are those of the views that are loaded here."""
-        views = {name: view.changed(changes.get(name, {})) for name, view in self.views.items() if view.loaded}
+        loaded = {name: view for name, view in self.views.items() if view.loaded}
+        views = {name: view.changed(changes[name]) if name in changes else view for name, view in loaded.items()}
         made = HeldCorpus(state, views, load)
         made._inherit(self)
         if any(name.startswith(_SEARCHED) for name in changes):
