@@ -57,7 +57,7 @@ class LoadedView(MutableMapping[str, Any]):
 
     def fork(self) -> LoadedView:
         """The same for a writer: what it changes is not changed here."""
-        return LoadedView(lambda: dict(self.values_held), self._count)
+        return LoadedView(lambda: dict(self.values_held), len(self))
 
     def changed(self, changes: dict[str, Any]) -> LoadedView:
         """The same in a later version."""
