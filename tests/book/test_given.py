@@ -326,3 +326,27 @@ def test_what_a_chunk_says_of_files_opens_none(tmp_path: Path) -> None:
     hit = found(built(written(tmp_path, "core.enriched.json", {"chunks": [chunk]})), "words")
     assert hit.pointer is None
     assert "path" not in hit.metadata
+
+
+def test_vectors_of_two_lengths_in_one_file_are_refused(tmp_path: Path) -> None:
+    chunks = [{"id": "a", "text": "x", "embedding": [0.1, 0.2]}, {"id": "b", "text": "y", "embedding": [0.1]}]
+    with pytest.raises(SourceError, match=r"chunks\[1\].embedding: it has 1 numbers, and those before have 2"):
+        built(written(tmp_path, "core.enriched.json", {"chunks": chunks}))
+
+
+def test_a_model_whose_vectors_change_their_length_is_refused_and_nothing_is_kept(tmp_path: Path) -> None:
+    import numpy as np
+
+    from ir.errors import EmbedderError
+
+    lengths = iter((3, 4, 5))
+
+    def odd(texts: Any, *, input_type: str = "document") -> Any:
+        return np.ones((len(texts), next(lengths)), dtype=np.float32)
+
+    text = "\n".join(f"# Section {number}\nwords and more words of {number}\n" for number in range(400))
+    (tmp_path / "core.md").write_text(text)
+    store = ir.CorpusStore.memory()
+    with pytest.raises(EmbedderError, match="All vectors of an embedder must have one length"):
+        ir.build(book_files(str(tmp_path / "core.md")), store=store, embedder=odd, floor=False, batch_size=64)
+    assert len(store) == 0

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ir.app.arguments import EMBEDDER
+from ir.app.book_vectors import add_spaces, check_embedded, draw_similar_again, tell_siblings
 from ir.app.building import build_target, upgraded
 from ir.app.context import Context
-from ir.app.embedders import embedder_for, fast_first, is_one_model
+from ir.app.embedders import embedder_for, fast_first
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.targets import Target
@@ -29,8 +30,8 @@ __all__ = ["IngestBookRequest", "IngestBookResponse", "ingest_book"]
 
 #: So many references that lead nowhere, and edges that were dropped, are named.
 _NAMED = 200
-#: What is said to the reader who has no MongoDB store here.
-_MONGO = "ir.store.mongo.collections"
+#: What writes a corpus to the reference's collections.
+_MONGO = "ir.book.mongo"
 
 
 @dataclass(frozen=True)
@@ -188,14 +189,14 @@ def _ingest(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
     store = ctx.store(name)
     with store:
         told = _settle(store, request, source, run_id, traversal, changed=bool(made.changes))
-        embedded = _add_spaces(store, name, request, ctx)
+        embedded = add_spaces(store, name, request.embedding_model, ctx)
         if params.get("similar"):
-            _draw_similar(store, float(params["similar"]))
-        _check_embedded(store)
-        _tell_siblings(name, ctx)
+            draw_similar_again(store, float(params["similar"]))
+        check_embedded(store)
+        tell_siblings(name, ctx)
         files = _write_files(store, request, run_id)
         if request.store_mongodb:
-            _write_mongo(store, request, name)
+            _write_mongo(store, request, run_id)
         return _response(made, store, source, run_id, embedded, told, files, time.perf_counter() - began)
 
 
@@ -236,8 +237,9 @@ def _entered(name: str, paths: Sequence[Path], request: IngestBookRequest, ctx: 
 
     before = entered().get(name)
     params = {**(before or {}).get("params", {}), "paths": [str(path) for path in paths]}
-    if request.rules is not None:
-        params["rules"] = request.rules if request.rules in ("none", "default") else str(_existing(request.rules))
+    rules = request.rules or (None if before else ctx.settings["book_rules"])
+    if rules is not None:
+        params["rules"] = rules if rules in ("none", "default") else str(_existing(rules))
     if params.get("rules") == "default":
         del params["rules"]
     if request.similar is not None:
@@ -283,8 +285,18 @@ def _build(name: str, source: CorpusSource, request: IngestBookRequest, ctx: Con
     asked = request.embedder or (None if target.built else next(iter(request.embedding_model), None))
     first = fast_first(target, asked, ctx)
     embedder = embedder_for(target, asked, ctx) if first is None else None
-    made = build_target(target, source, embedder, ctx, first=first)
+    made = build_target(target, source, embedder, ctx, first=first, language=_language(target, source, ctx))
     return made if first is None else upgraded(made, ctx, asked=request.upgrade)
+
+
+def _language(target: Target, source: CorpusSource, ctx: Context) -> str | None:
+    """The language of a new corpus, told from a part of its books; taking all apart would take as long again."""
+    from ir.analysis import AUTO, detect_language
+
+    if target.built or str(ctx.settings["language"]) != AUTO:
+        return None
+    scope: Any = source.scope
+    return detect_language(scope.samples())
 
 
 def _settle(
@@ -313,70 +325,6 @@ def _settle(
     return config
 
 
-def _add_spaces(store: BaseStore, name: str, request: IngestBookRequest, ctx: Context) -> int:
-    """Embed the book by the models that it does not have yet, and by those that it has what changed."""
-    from ir.index import open_corpus
-    from ir.index.spaces import add_space, free_name
-
-    config = store.get_config()
-    own, upgrade = str(config.get("embedder")), config.get("upgrade") or {}
-    spaces = {
-        space: str(told["embedder"])
-        for space, told in (config.get("spaces") or {}).items()
-        if space not in (upgrade.get("fast"), upgrade.get("better"))
-    }
-    for model in request.embedding_model:
-        if not any(is_one_model(model, held) for held in (own, *spaces.values())):
-            spaces[free_name(model, [*store.spaces(), *spaces])] = model
-    lacking = {space: model for space, model in spaces.items() if space not in store.spaces() or _lacks(store, space)}
-    if not lacking:
-        return 0
-    corpus = open_corpus(name)
-    with corpus.store:
-        return sum(add_space(corpus, space, embedder=model, progress=ctx.progress) for space, model in lacking.items())
-
-
-def _lacks(store: BaseStore, space: str) -> bool:
-    return bool(store.unembedded(space=space, limit=1))
-
-
-def _draw_similar(store: BaseStore, threshold: float) -> None:
-    """The default space may be another one since the build."""
-    from ir.book.similar import draw_similar
-
-    with store.transaction():
-        draw_similar(store, threshold)
-
-
-def _check_embedded(store: BaseStore) -> None:
-    """A passage without a vector would never be found by meaning, and nobody would know."""
-    from ir.errors import EmbedderError
-
-    missing = store.unembedded(limit=3)
-    if missing:
-        named = ", ".join(
-            f"{one.metadata.get('chunk', one.id)} ({one.artifact_id})" for one in store.get_records(missing)
-        )
-        raise EmbedderError(
-            f"There is no vector of {named}.", remedy="Ingest the book again; what is there is not embedded again."
-        )
-
-
-def _tell_siblings(name: str, ctx: Context) -> None:
-    """Let the other books of the workspace refer to this one."""
-    from ir.book.elsewhere import books, settle
-    from ir.errors import IrError
-
-    for other in books():
-        if other == name or not Target(other).built:
-            continue
-        try:
-            with ctx.store(other) as store, store.transaction():
-                settle(store, other)
-        except IrError as error:
-            ctx.note(f"the references of {other!r} are as they were: {error.message}")
-
-
 # -- what is written elsewhere ---------------------------------------------------------------------------------------
 
 
@@ -394,18 +342,20 @@ def _check_mongo(request: IngestBookRequest) -> None:
         return
     from importlib.util import find_spec
 
-    if find_spec("ir.store.mongo") is None:
+    if find_spec(_MONGO) is None:
         raise InvalidInput(
             "This installation cannot write to MongoDB.", remedy="Leave out --store-mongodb, or use --store ADDRESS."
         )
 
 
-def _write_mongo(store: BaseStore, request: IngestBookRequest, name: str) -> None:
+def _write_mongo(store: BaseStore, request: IngestBookRequest, run_id: str) -> None:
+    """Each book by its own name, and each space by that of its model; MONGODB_URI says where, unless --store does."""
     from importlib import import_module
 
     config = store.get_config()
-    write = import_module(_MONGO).write_book
-    write(store, ruleset_id=str(config.get("ruleset") or "default"), book_id=name)
+    address = request.store if request.store and request.store.startswith("mongodb") else None
+    write = import_module(_MONGO).store_to_mongo
+    write(store, address, ruleset_id=str(config.get("ruleset") or "default"), run_id=run_id)
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------
@@ -482,7 +432,7 @@ def _response(
         files=files,
         skipped=made.skipped,
         failed=made.failed,
-        notes=made.notes,
+        notes=(*made.notes, *(f"{one['id']}: {one['reason']}" for one in made.remarks)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ir.book.enrichment import Enrichment
-from ir.book.references import bare_name, numbered, plain_name
+from ir.book.references import numbered, plain_name, unnumbered
 from ir.links import Edge, Node, Symbols, Use
 
 __all__ = ["TITLES", "Drawing", "entity_id", "label_name"]
@@ -59,6 +59,7 @@ class Drawing:
         self._titles: dict[str, list[str]] = {}
         self._labels: dict[str, str] = {}
         self._pages: dict[str, str] = {}
+        self._printed: dict[str, str] = {}
         self._related: list[list[str]] = []
         self._described: set[str] = set()
         self._last: str | None = None
@@ -74,7 +75,7 @@ class Drawing:
     def entry(self, title: str, node: str) -> None:
         """That a node is what a title stands for."""
         if title:
-            for name in filter(None, dict.fromkeys((title, bare_name(title)))):
+            for name in dict.fromkeys((title, unnumbered(title))):
                 self._titles.setdefault(name, []).append(node)
             number = numbered(title)
             if number is not None:
@@ -99,8 +100,10 @@ class Drawing:
                 self._declare(Node(entity_id(kind, target), "entity", {"name": target}))
                 self._related.append([node, relation, target, entity_id(kind, target)])
         self._said.append([node, entry, text])
-        for place in {about.get("page"), about.get("page_label")} - {None}:
-            self._pages.setdefault(str(place), node)
+        if about.get("page") is not None:
+            self._pages.setdefault(str(about["page"]), node)
+        if about.get("page_label") is not None:
+            self._printed.setdefault(str(about["page_label"]).lower(), node)
         self._see_labels(node, text)
 
     def symbols(self, links: Sequence[Any] = (), unresolved: Sequence[Sequence[str]] = ()) -> Symbols:
@@ -108,7 +111,7 @@ class Drawing:
         payload: dict[str, Any] = {
             "said": self._said,
             "labels": self._labels,
-            "pages": self._pages,
+            "pages": {**self._pages, **self._printed},  # "page 12" is what is printed, where anything is
             "titles": self._titles,
         }
         if self._related:
@@ -129,7 +132,7 @@ class Drawing:
         kind, path = about.get("content_kind"), about.get("section_path")
         if kind in _THINGS and path and of not in self._described:
             self._described.add(of)
-            self._edge_to_entity(node, "describes", str(kind), bare_name(str(path[-1])) or str(path[-1]))
+            self._edge_to_entity(node, "describes", str(kind), unnumbered(str(path[-1])))
 
     def _edge_to_entity(self, node: str, relation: str, kind: str, name: str) -> None:
         if relation not in self._without:

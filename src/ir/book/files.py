@@ -51,6 +51,8 @@ class Enriched:
     run_id: str | None = None
     summaries: Mapping[str, str] = field(default_factory=dict)
     file: str = ""
+    #: Whether vectors stand in the file.
+    vectors: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,11 @@ def _books(told: Mapping[str, Any], where: str, path: Path) -> Iterator[Enriched
     if not isinstance(chunks, list):
         raise _wrong(path, f"{where}chunks", f"a list of chunks is needed, not {_kind(chunks)}")
     parts: dict[str, list[dict[str, Any]]] = {} if chunks else {name: []}
+    length: int | None = None
     for number, one in enumerate(chunks):
         at = f"{where}chunks[{number}]"
         chunk = _chunk(_mapping(one, path, at), path, at)
+        length = _vector_length(one, path, at, length)
         own = next((one[key] for key in ("document", "document_id", "doc_id", "book_id") if one.get(key)), name)
         parts.setdefault(str(own), []).append(chunk)
     titles = told.get("titles") if isinstance(told.get("titles"), Mapping) else {}
@@ -120,7 +124,20 @@ def _books(told: Mapping[str, Any], where: str, path: Path) -> Iterator[Enriched
             run_id=_text(told.get("run_id") or about.get("run_id")),
             summaries=_summaries(told.get("page_summaries"), document, path, f"{where}page_summaries"),
             file=str(path),
+            vectors=length is not None,
         )
+
+
+def _vector_length(told: Mapping[str, Any], path: Path, at: str, before: int | None) -> int | None:
+    """How many numbers the vectors of a file have; two that differ cannot be of one model."""
+    vector = told.get("embedding")
+    if vector is None:
+        return before
+    if not isinstance(vector, list) or not all(isinstance(one, (int, float)) for one in vector):
+        raise _wrong(path, f"{at}.embedding", f"a list of numbers is needed, not {_kind(vector)}")
+    if before not in (None, len(vector)):
+        raise _wrong(path, f"{at}.embedding", f"it has {len(vector)} numbers, and those before have {before}")
+    return len(vector)
 
 
 def _document(told: Mapping[str, Any], path: Path) -> tuple[str, Mapping[str, Any]]:

@@ -60,6 +60,10 @@ def given_plan(
         without=_drawn(graph),
     )
     plan = IndexPlan(dict(fields))
+    if raw.get("_vectors"):
+        plan.remark = (
+            "the vectors in its file were left out: those of one space are of one model, which reads questions too"
+        )
     depth = chapter_depth([chunk["section_path"] for chunk in chunks])
     counts: Counter[str] = Counter()
     placed_chunks: dict[str, tuple[str, Mapping[str, Any], str]] = {}

@@ -6,49 +6,31 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ir.book.bundle import SUFFIXES, Dropped, document_of, given_books, reference_files
 from ir.book.enrichment import Enrichment
-from ir.book.files import (
-    ENRICHED,
-    GRAPH,
-    MERGED,
-    QUERIES,
-    Enriched,
-    GivenGraph,
-    read_enriched,
-    read_graph,
-    read_queries,
-    stem_of,
-)
+from ir.book.files import ENRICHED, GRAPH, MERGED, stem_of
 from ir.book.strategy import Book, book_of
 from ir.errors import SourceError
 from ir.sources import CorpusSource
 from ir.sources.files import FileScope
 from ir.sources.skipped import Skipped
 
-__all__ = ["MAX_BYTES", "BookScope", "Dropped", "book_files", "name_of", "new_run_id"]
+__all__ = ["MAX_BYTES", "BookScope", "book_files", "name_of", "new_run_id"]
 
 #: What is read of a folder; a file that is named is read whatever it is called.
 _BOOKS = r"(?i)\.(md|markdown|mdx|mkd|html?|xhtml|pdf|txt|text|rst|adoc|asciidoc)$"
 #: Books are large.
 MAX_BYTES = 500_000_000
-_SUFFIXES = (ENRICHED, GRAPH, QUERIES)
 _NO_RULES = "none"
+#: So many books, and so many characters at each of some places, are looked at to tell their language.
+_SAMPLED = 2
+_SAMPLE = 1000
 #: So many files are named in an error.
 _NAMED = 5
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """An edge of a given graph that leads to or from a node that nobody declared."""
-
-    file: str
-    source: str
-    relation: str
-    target: str
-    unknown: str
 
 
 def name_of(path: Path) -> str:
@@ -57,7 +39,7 @@ def name_of(path: Path) -> str:
     >>> name_of(Path("a/core.enriched.json")), name_of(Path("a/Player Core.pdf"))
     ('core', 'Player Core')
     """
-    suffix = next((suffix for suffix in _SUFFIXES if path.name.endswith(suffix)), None)
+    suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), None)
     return stem_of(path, suffix) if suffix else book_of(path.name)
 
 
@@ -133,6 +115,8 @@ class BookScope(Mapping[str, Any]):
         self.book: str | None = None
         self._max_bytes = max_bytes
         self._read: _Read | None = None
+        #: What was read to see what it is like, until it is asked for: a book is large, and reading it takes long.
+        self._sampled: dict[str, tuple[str | None, dict[str, Any]]] = {}
         for path in self.paths:
             if not path.exists():
                 raise SourceError(f"There is no file or folder {str(path)!r}.", remedy="Check the path.")
@@ -169,10 +153,29 @@ class BookScope(Mapping[str, Any]):
             raw = dict(known.given[key])
         else:
             scope, inner = known.texts[key]
-            raw = scope[inner]
+            sampled = self._sampled.pop(key, None)
+            raw = scope[inner] if sampled is None or sampled[0] != scope.stat_signal(inner) else sampled[1]
         if self.book is not None:
             raw["book"] = self.book
         return raw
+
+    def samples(self) -> list[str]:
+        """Some texts of the first books, to tell their language by."""
+        found: list[str] = []
+        known = self._known()
+        for key in islice(self, _SAMPLED):
+            try:
+                raw = self[key]
+            except KeyError:  # the build says why
+                continue
+            if key in known.texts:
+                scope, inner = known.texts[key]
+                self._sampled[key] = (scope.stat_signal(inner), raw)
+            texts = [chunk["text"] for chunk in raw["_chunks"]] if "_chunks" in raw else [str(raw.get("text", ""))]
+            whole = "\n".join(texts[:: max(1, len(texts) // 50)])
+            step = max(_SAMPLE, len(whole) // 50)
+            found += [whole[start : start + _SAMPLE] for start in range(0, len(whole), step)]
+        return found
 
     def stat_signal(self, key: str) -> str | None:
         found = self._known().texts.get(key)
@@ -224,7 +227,7 @@ class BookScope(Mapping[str, Any]):
         given: list[Path] = []
         several = len(self.paths) > 1
         for path in self.paths:
-            if path.is_file() and path.name.endswith(_SUFFIXES):
+            if path.is_file() and path.name.endswith(SUFFIXES):
                 given.append(path)
                 continue
             if path.is_file() and path.suffix.lower() == ".json":
@@ -232,7 +235,7 @@ class BookScope(Mapping[str, Any]):
                     f"{path} is not called as the file of a book is.",
                     remedy=f"Books in JSON are called NAME{ENRICHED}, with NAME{GRAPH} beside them.",
                 )
-            given += [] if path.is_file() else _reference_files(path)
+            given += [] if path.is_file() else reference_files(path)
             scope = FileScope(path, pattern=_BOOKS, max_bytes=self._max_bytes)
             for inner in scope:
                 key = f"{path.name}/{inner}" if several and path.is_dir() else inner
@@ -243,146 +246,12 @@ class BookScope(Mapping[str, Any]):
                 found.texts[key] = (scope, inner)
             found.skipped += scope.skipped()
             found.passed_over += scope.passed_over
-        found.given, found.dropped = _given(given)
+        found.given, found.dropped = given_books(given)
         # A book of which the chunks are given is not read once more from its source.
-        told = {key.casefold() for key in found.given} | {_stem(path).casefold() for path in given}
+        told = {key.casefold() for key in found.given} | {document_of(path).casefold() for path in given}
         found.texts = {
             key: place
             for key, place in found.texts.items()
             if key.casefold() not in told and book_of(key).casefold() not in told
         }
         return found
-
-
-# -- files of the reference pipeline ---------------------------------------------------------------------------------
-
-
-def _reference_files(folder: Path) -> list[Path]:
-    """The files of the pipeline below a folder; of several runs in one place those of the newest."""
-    found: list[Path] = []
-    for root, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if Path(root).name == "runs" and folders:
-            folders[:] = folders[-1:]
-        found += [Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES)]
-    return found
-
-
-def _stem(path: Path) -> str:
-    return stem_of(path, next(suffix for suffix in _SUFFIXES if path.name.endswith(suffix)))
-
-
-def _given(paths: Sequence[Path]) -> tuple[dict[str, dict[str, Any]], list[Dropped]]:
-    """The books of these files as raw items, and the edges that were dropped."""
-    books = _books([path for path in paths if path.name.endswith(ENRICHED)])
-    graphs = [read_graph(path) for path in _beside(paths, GRAPH)]
-    queries = {path: read_queries(path) for path in _beside(paths, QUERIES)}
-    if not books and paths:
-        raise SourceError(
-            f"{paths[0]} says nothing without its chunks.",
-            remedy=f"Name {_stem(paths[0])}{ENRICHED} too, or the folder that holds both.",
-        )
-    items = {name: _raw(book) for name, book in books.items()}
-    dropped = _give_graphs(items, books, graphs)
-    for path, asked in queries.items():
-        owner = _owner(path, QUERIES, books)
-        if owner is not None:
-            items[owner]["_queries"] = asked
-    return items, dropped
-
-
-def _beside(paths: Sequence[Path], suffix: str) -> list[Path]:
-    """The files of a kind: those that were named, and those that belong to the chunks that were."""
-    named = [path for path in paths if path.name.endswith(suffix)]
-    chunks = [path for path in paths if path.name.endswith(ENRICHED)]
-    more = [path.with_name(stem_of(path, ENRICHED) + suffix) for path in chunks]
-    return list(dict.fromkeys([*named, *(path for path in more if path.is_file())]))
-
-
-def _books(paths: Sequence[Path]) -> dict[str, Enriched]:
-    """Books by document. A merged file repeats the others, and adds what they have not."""
-    single = [path for path in paths if stem_of(path, ENRICHED) != MERGED]
-    merged = [path for path in paths if stem_of(path, ENRICHED) == MERGED]
-    found: dict[str, Enriched] = {}
-    places: dict[str, tuple[str, str]] = {}
-    for path in (*single, *merged):
-        for book in read_enriched(path):
-            repeats = path in merged and single and all(chunk["id"] in places for chunk in book.chunks)
-            for chunk in book.chunks:
-                seen = places.get(chunk["id"])
-                if seen is not None and not (repeats and seen[1] == chunk["text"]):
-                    raise SourceError(
-                        f"The chunk id {chunk['id']!r} comes twice: in {seen[0]} and in {path} at {chunk['at']}.",
-                        remedy="Each chunk of a corpus needs an id of its own; or give each book a corpus by --book.",
-                    )
-                places.setdefault(chunk["id"], (str(path), chunk["text"]))
-            if repeats:
-                continue
-            if book.document in found:
-                raise SourceError(
-                    f"Two files hold the document {book.document!r}: {found[book.document].file} and {path}."
-                )
-            found[book.document] = book
-    return found
-
-
-def _raw(book: Enriched) -> dict[str, Any]:
-    raw: dict[str, Any] = {"_chunks": [dict(chunk) for chunk in book.chunks], "title": book.title or book.document}
-    if book.book:
-        raw["book"] = book.book
-    if book.run_id:
-        raw["run_id"] = book.run_id
-    if book.summaries:
-        raw["_summaries"] = dict(book.summaries)
-    return raw
-
-
-def _owner(path: Path, suffix: str, books: Mapping[str, Enriched]) -> str | None:
-    """The document that a file belongs to: the one of its name, else that of the chunks beside it."""
-    stem = stem_of(path, suffix)
-    if stem in books:
-        return stem
-    beside = str(path.with_name(stem + ENRICHED))
-    return next((name for name, book in books.items() if book.file == beside), next(iter(books), None))
-
-
-def _give_graphs(
-    items: dict[str, dict[str, Any]], books: Mapping[str, Enriched], graphs: Sequence[GivenGraph]
-) -> list[Dropped]:
-    """Share nodes and edges out among the books; edges with an end that nobody declared are dropped and told."""
-    home = {chunk["id"]: name for name, book in books.items() for chunk in book.chunks} | {name: name for name in books}
-    nodes: dict[str, Mapping[str, Any]] = {}
-    for graph in sorted(graphs, key=lambda one: Path(one.file).name.startswith(MERGED)):
-        owner = _owner(Path(graph.file), GRAPH, books)
-        for node_id, node in graph.nodes.items():
-            nodes.setdefault(node_id, node)
-            home.setdefault(node_id, str(owner))
-        if not graph.declares:
-            for source, _, target, corpus, _ in graph.edges:
-                for end in (source, *([] if corpus else [target])):
-                    nodes.setdefault(end, {"id": end})
-                    home.setdefault(end, str(owner))
-    dropped: dict[tuple[str, str, str], Dropped] = {}
-    drawn: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {name: {} for name in books}
-    unresolved: dict[str, dict[tuple[str, str, str], None]] = {name: {} for name in books}
-    for graph in graphs:
-        for edge in graph.edges:
-            source, relation, target, corpus, _ = edge
-            unknown = source if source not in home else target if corpus is None and target not in home else None
-            if unknown is None:
-                drawn[home[source]].setdefault((source, relation, target, corpus), edge)
-            else:
-                told = Dropped(graph.file, source, relation, target, unknown)
-                dropped.setdefault((source, relation, target), told)
-        for one in graph.unresolved:
-            if one[0] in home:
-                unresolved[home[one[0]]].setdefault(one)
-    for name in books:
-        own = [{**node, "id": key} for key, node in nodes.items() if home[key] == name]
-        if graphs:
-            items[name]["_graph"] = {
-                "nodes": own,
-                "edges": [list(edge) for edge in drawn[name].values()],
-                "unresolved": [list(one) for one in unresolved[name]],
-            }
-    return list(dropped.values())

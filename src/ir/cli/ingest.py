@@ -94,7 +94,7 @@ def show_books(response: IngestBookResponse, output: Output) -> None:
     output.row("links", _counts(response.links or {}))
     output.row("kinds", _counts(response.kinds or {}) if response.kinds else "none known")
     if response.elsewhere:
-        output.row("to other books", f"{response.elsewhere:,} references")
+        output.row("to other books", count(response.elsewhere, "reference"))
     if response.unresolved:
         output.row("unresolved", count(response.unresolved, "reference"))
     if len(response.spaces) > 1:

@@ -157,6 +157,13 @@ KEYS: tuple[Key, ...] = (
         "Whether keys of known formats inside texts are shown as stars.",
         project=False,
     ),
+    Key(
+        "book_rules",
+        str,
+        None,
+        "The file of rules by which `ir ingest book` says what passages are, where none is given; 'none' for no rules.",
+        project=False,
+    ),
     Key("max_file_mb", float, 10.0, "Files above this size, in megabytes, are reported and left out.", low=0.001),
     Key(
         "lock_timeout_s", float, 30.0, "How long, in seconds, a build waits for another one to end.", low=0, high=86_400
