@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ir.book.boosts import GraphBoost
 from ir.book.enrichment import Enrichment
-from ir.book.mongo import MongoBook, load_from_mongo
+from ir.book.mongo import MongoBook, load_from_mongo, store_to_mongo
 from ir.book.strategy import RELATIONS, Book
 from ir.book.traversal import TraversalConfig, TraversalIndex, retrieve_candidates
 
@@ -18,4 +18,5 @@ __all__ = [
     "TraversalIndex",
     "load_from_mongo",
     "retrieve_candidates",
+    "store_to_mongo",
 ]

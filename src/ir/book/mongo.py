@@ -1,9 +1,9 @@
-"""Books that another pipeline keeps in MongoDB, read as it reads them, and as a source for a corpus."""
+"""Books that other systems keep in MongoDB: a corpus is written to their collections, and they are read as a source."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,43 @@ from ir.sources import CorpusSource
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ir.store.mongo.stored_book import Document
+    from ir.protocols import Store
+    from ir.store.mongo.stored_book import Document, Tell, Written
 
-__all__ = ["MongoBook", "StoredVectors", "load_from_mongo", "write_traversal"]
+__all__ = ["MongoBook", "StoredVectors", "load_from_mongo", "store_to_mongo", "write_traversal"]
 
 _TOLD = ("text", "page", "content_kind", "tags", "traits", "is_rule_bearing", "run_id")
+
+
+def store_to_mongo(
+    store: Store,
+    mongo_uri: str | None = None,
+    *,
+    ruleset_id: str,
+    book_id: str | None = None,
+    models: Mapping[str, str] | None = None,
+    run_id: str | None = None,
+    tell: Tell = lambda *_: None,
+) -> dict[str, Written]:
+    """Write the books of a corpus, and how to walk them, to the collections; what did not change is left alone.
+
+    ``mongo_uri`` is ``mongodb://host/database``, else what ``MONGODB_URI`` says. ``book_id`` is one of the books, or a
+    name for all of the corpus; without it each is written under its own name. ``models`` says by which names the spaces
+    of vectors are stored, ``{space: model_id}``; without it all are, by the names of their embedders. What was written
+    is told by book.
+    """
+    from ir.store.mongo.collections import BookCollections
+    from ir.store.mongo.export import books_of, run_of
+
+    with BookCollections(mongo_uri) as collections:
+        books = books_of(store, ruleset_id, book_id, models)
+        settings = store.get_config()
+        walks = settings.get("traversal")
+        if walks:
+            collections.write_config(ruleset_id, str(walks.get("version") or "v1"), walks)
+        return {
+            book.book_id: collections.write(book, run_id=run_id or run_of(settings, book), tell=tell) for book in books
+        }
 
 
 def load_from_mongo(

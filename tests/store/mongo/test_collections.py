@@ -16,12 +16,20 @@ import pymongo
 from pymongo.errors import DuplicateKeyError
 
 import ir
-from ir.book import Book, Enrichment, TraversalConfig, TraversalIndex, load_from_mongo, retrieve_candidates
+from ir.book import (
+    Book,
+    Enrichment,
+    TraversalConfig,
+    TraversalIndex,
+    load_from_mongo,
+    retrieve_candidates,
+    store_to_mongo,
+)
 from ir.book.mongo import write_traversal
 from ir.errors import EmbedderError, InvalidInput, NotFound
 from ir.index.spaces import add_space
 from ir.store import CorpusStore
-from ir.store.mongo.collections import COLLECTIONS, BookCollections, write_book
+from ir.store.mongo.collections import COLLECTIONS, BookCollections
 from ir.store.mongo.stored_book import StoredBook
 from ir.testing import ToyEmbedder
 
@@ -72,7 +80,7 @@ def rows(database: Any, name: str, **query: Any) -> list[dict[str, Any]]:
 def test_a_corpus_is_written_with_the_names_fields_and_indexes_of_the_reference(
     corpus: ir.Corpus, database_url: str, database: Any
 ) -> None:
-    done = write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
+    done = store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
     assert set(database.list_collection_names()) == set(COLLECTIONS)
     chunks = rows(database, "enriched_chunks")
     fields = "chunk_id ruleset_id book_id run_id text page content_kind tags traits section_path is_rule_bearing"
@@ -102,13 +110,13 @@ def test_a_corpus_is_written_with_the_names_fields_and_indexes_of_the_reference(
 
 
 def test_only_what_changed_is_written_again(corpus: ir.Corpus, database_url: str, database: Any) -> None:
-    write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
     before = {one["chunk_id"]: one for one in rows(database, "chunk_embeddings")}
-    again = write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules")["rules"]
+    again = store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules")["rules"]
     assert (sum(again.written.values()), sum(again.removed.values())) == (0, 0)
     changed = RULES.replace("fifty feet", "sixty feet").replace("## Shield", "## Ward").replace("stops a Fireball", "x")
     built(changed, corpus.store)
-    done = write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules", run_id="r2")["rules"]
+    done = store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules", run_id="r2")["rules"]
     assert done.written["chunk_embeddings"] == 2
     assert (done.unchanged["chunk_embeddings"], done.removed["chunk_embeddings"]) == (3, 1)
     after = {one["chunk_id"]: one for one in rows(database, "chunk_embeddings")}
@@ -120,7 +128,7 @@ def test_only_what_changed_is_written_again(corpus: ir.Corpus, database_url: str
 
 def test_a_second_model_adds_and_does_not_replace(corpus: ir.Corpus, database_url: str, database: Any) -> None:
     add_space(corpus, "large", embedder=ToyEmbedder(32))
-    write_book(corpus.store, database_url, ruleset_id="dnd", models={"main": "small", "large": "large"})
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd", models={"main": "small", "large": "large"})
     sizes = {(one["model_id"], len(one["embedding"])) for one in rows(database, "chunk_embeddings")}
     assert sizes == {("small", 16), ("large", 32)}
     small = load_from_mongo("dnd", "rules", "small", database_url)
@@ -131,27 +139,40 @@ def test_a_second_model_adds_and_does_not_replace(corpus: ir.Corpus, database_ur
     assert (small.embeddings.shape, large.embeddings.shape) == ((5, 16), (5, 32))
 
 
+@pytest.mark.parametrize("size", [16, 32])
+def test_another_model_of_the_same_name_replaces_all(
+    size: int, corpus: ir.Corpus, database_url: str, database: Any
+) -> None:
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd", models={"main": "model"})
+    names = corpus.store.record_ids()
+    corpus.store.add_space("other")
+    corpus.store.put_vectors("other", {name: np.full(size, 0.25) for name in names})
+    done = store_to_mongo(corpus.store, database_url, ruleset_id="dnd", models={"other": "model"})["rules"]
+    assert done.written["chunk_embeddings"] == 5
+    assert {tuple(one["embedding"]) for one in rows(database, "chunk_embeddings")} == {(0.25,) * size}
+
+
 def test_a_chunk_without_an_embedding_is_named(corpus: ir.Corpus, database_url: str, database: Any) -> None:
     one = next(iter(corpus.store.iter_records()))[0]
     corpus.store.put_record(ir.Record(**{**vars(one), "vector": np.empty(0)}))
     with pytest.raises(InvalidInput, match=f"The chunk '{one.id}' of dnd/rules has no embedding by"):
-        write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
+        store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
     assert rows(database, "enriched_chunks") == []
 
 
 def test_the_chunks_of_another_book_are_not_overwritten(corpus: ir.Corpus, database_url: str, database: Any) -> None:
-    write_book(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd", book_id="rules")
     with pytest.raises(InvalidInput, match="belongs to dnd/rules"):
-        write_book(corpus.store, database_url, ruleset_id="pathfinder", book_id="rules")
+        store_to_mongo(corpus.store, database_url, ruleset_id="pathfinder", book_id="rules")
     assert {one["ruleset_id"] for one in rows(database, "chunk_embeddings")} == {"dnd"}
 
 
 def test_without_an_address(corpus: ir.Corpus, monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     monkeypatch.delenv("MONGODB_URI", raising=False)
     with pytest.raises(InvalidInput, match="MONGODB_URI"):
-        write_book(corpus.store, ruleset_id="dnd")
+        store_to_mongo(corpus.store, ruleset_id="dnd")
     monkeypatch.setenv("MONGODB_URI", database_url)
-    assert list(write_book(corpus.store, ruleset_id="dnd")) == ["rules"]
+    assert list(store_to_mongo(corpus.store, ruleset_id="dnd")) == ["rules"]
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -230,7 +251,7 @@ def test_a_book_of_the_reference_is_indexed_and_found(database_url: str, databas
 
 
 def test_there_and_back_a_book_is_the_same(corpus: ir.Corpus, database_url: str) -> None:
-    write_book(corpus.store, database_url, ruleset_id="dnd", models={"main": "toy"})
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd", models={"main": "toy"})
     book = load_from_mongo("dnd", "rules", "toy", database_url)
     assert book.stale == book.dropped == []
     again = ir.build(book.source(), store=CorpusStore.memory(), embedder=book.embedder(ToyEmbedder(16)))
@@ -326,7 +347,7 @@ def test_a_traversal_configuration_goes_there_and_back(corpus: ir.Corpus, databa
     (row,) = rows(database, "traversal_configs")
     assert row["created_at"] <= row["updated_at"]
     corpus.store.set_config({**corpus.store.get_config(), "traversal": {"version": "v4", "spell_names": ["Shield"]}})
-    write_book(corpus.store, database_url, ruleset_id="dnd")
+    store_to_mongo(corpus.store, database_url, ruleset_id="dnd")
     assert TraversalConfig.load_from_mongo("dnd", database_url).spell_names == ("Shield",)
 
 

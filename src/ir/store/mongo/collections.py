@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ir.errors import InvalidInput
 from ir.store.mongo import book_reader
 from ir.store.mongo.address import Address
 from ir.store.mongo.book_writer import BookWriter
 from ir.store.mongo.connection import Connection, driver, translated
-from ir.store.mongo.export import books_of, run_of
 from ir.store.mongo.stored_book import Document, StoredBook, Tell, Written
 
-if TYPE_CHECKING:
-    from ir.protocols import Store
-
-__all__ = ["COLLECTIONS", "BookCollections", "write_book"]
+__all__ = ["COLLECTIONS", "BookCollections"]
 
 #: The collections, with the fields of their indexes and whether those are unique.
 COLLECTIONS: Mapping[str, Sequence[tuple[Sequence[tuple[str, int]], bool]]] = {
@@ -40,34 +36,6 @@ COLLECTIONS: Mapping[str, Sequence[tuple[Sequence[tuple[str, int]], bool]]] = {
     "traversal_configs": (((("ruleset_id", 1), ("version", -1)), True),),
     "traversal_indexes": (((("ruleset_id", 1), ("book_id", 1), ("run_id", 1)), True),),
 }
-
-
-def write_book(
-    store: Store,
-    mongo_uri: str | None = None,
-    *,
-    ruleset_id: str,
-    book_id: str | None = None,
-    models: Mapping[str, str] | None = None,
-    run_id: str | None = None,
-    tell: Tell = lambda *_: None,
-) -> dict[str, Written]:
-    """Write the books of a corpus, and how to walk them, to the collections; what did not change is left alone.
-
-    ``mongo_uri`` is ``mongodb://host/database``, else what ``MONGODB_URI`` says. ``book_id`` is one of the books, or a
-    name for all of the corpus; without it each is written under its own name. ``models`` says by which names the spaces
-    of vectors are stored, ``{space: model_id}``; without it all are, by the names of their embedders. What was written
-    is told by book.
-    """
-    with BookCollections(mongo_uri) as collections:
-        books = books_of(store, ruleset_id, book_id, models)
-        settings = store.get_config()
-        walks = settings.get("traversal")
-        if walks:
-            collections.write_config(ruleset_id, str(walks.get("version") or "v1"), walks)
-        return {
-            book.book_id: collections.write(book, run_id=run_id or run_of(settings, book), tell=tell) for book in books
-        }
 
 
 class BookCollections:
@@ -101,6 +69,11 @@ class BookCollections:
     def collection(self, name: str) -> Any:
         """One of them, as the driver has it."""
         return self._connection.database[name]
+
+    def check(self) -> None:
+        """An error now, if the server cannot be reached: not after hours of work for what is to be written there."""
+        with translated(self.address):
+            self._connection.database.list_collection_names()
 
     def make(self) -> None:
         """The collections with their indexes; what is there stays."""

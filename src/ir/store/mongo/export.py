@@ -26,7 +26,7 @@ _OWN = ("queries", "page_summary")
 def books_of(
     store: Store, ruleset_id: str, book_id: str | None = None, models: Mapping[str, str] | None = None
 ) -> list[StoredBook]:
-    """The books of a corpus; see :func:`ir.store.mongo.collections.write_book`."""
+    """The books of a corpus; see :func:`ir.book.mongo.store_to_mongo`."""
     version = store.version
     records = [record for page in store.iter_records() for record in page]
     nodes = {node.id: node for page in store.iter_nodes() for node in page}
