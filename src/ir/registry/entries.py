@@ -351,7 +351,8 @@ def _checked_store(name: str, address: Any) -> str:
     if without_password(address) != address:
         raise InvalidInput(
             f"The address {without_password(address)} was given with a password, which would be written down.",
-            remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+            remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN, "
+            "MONGODB_PASSWORD.",
         )
     return for_corpus(address, name)
 
