@@ -21,7 +21,7 @@ def test_the_operations_of_the_core_are_there() -> None:
 
 def test_each_operation_has_a_command_and_each_command_an_operation() -> None:
     # One command may hold several operations: its subcommands.
-    groups = {"store": {"copy", "migrate"}, "rm": {"rm", "prune"}}
+    groups = {"store": {"copy", "migrate"}, "rm": {"rm", "prune"}, "graph": {"graph", "neighbours"}}
     groups["vocab"] = {"vocab-build", "vocab-info", "vocab-lint", "vocab-eval", "ground"}
     # These are doors, through which operations are reached.
     doors = {"mcp", "daemon"}
