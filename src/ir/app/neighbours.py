@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from ir.base import heading_of, ledger_key
 from ir.secrets.texts import for_show
 
 if TYPE_CHECKING:
+    from ir.base import Record
     from ir.graph import CorpusGraph
     from ir.links import Node
     from ir.protocols import Store
@@ -35,9 +36,9 @@ class NeighboursRequest(Value):
         str | None,
         Arg("only links of this type, such as REF", blank=False, flag="--type", short="-t", metavar="TYPE"),
     ] = None
-    most: Annotated[
-        int, Arg("how many links to show in each direction", min=1, max=1000, clamp=True, metavar="N")
-    ] = DFLT_MOST
+    most: Annotated[int, Arg("how many links to show in each direction", min=1, max=1000, clamp=True, metavar="N")] = (
+        DFLT_MOST
+    )
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Linked(Value):
 
 @dataclass(frozen=True)
 class NeighboursResponse(Value):
-    """``nodes`` begin with the one that was asked for. ``total`` counts all of its links, ``types`` by type."""
+    """``nodes`` begin with the one that is meant, ``id``. ``total`` counts all of its links, ``types`` by type."""
 
     corpus: str
     id: str
@@ -79,11 +80,14 @@ def neighbours(request: NeighboursRequest, ctx: Context) -> NeighboursResponse:
     corpus = ctx.open(target)
     graph = CorpusGraph(corpus)
     ctx.check()
-    every = _edges(graph, request.id, request.edge_type)
-    if not every and not corpus.store.get_nodes([request.id]):
-        check_known(graph, request.id)
-    shown = [edge for out in (True, False) for edge in _some(every, request, out=out)]
-    known = dict.fromkeys([(None, request.id)])
+    node = _node(request.id, corpus.store)
+    every = _edges(graph, node, request.edge_type)
+    if not every and not corpus.store.get_nodes([node]):
+        check_known(graph, node)
+    out = [edge for edge in every if edge.source == node]
+    into = [edge for edge in every if edge.source != node]
+    shown = [*out[: request.most], *into[: request.most]]
+    known: dict[tuple[str | None, str], None] = {(None, node): None}
     for edge in shown:
         known |= dict.fromkeys([(None, edge.source), (edge.corpus, edge.target)])
     here = [node for place, node in known if place is None]
@@ -95,21 +99,28 @@ def neighbours(request: NeighboursRequest, ctx: Context) -> NeighboursResponse:
     left = len(every) - len(shown)
     notes = (f"{left:,} more links are not shown.",) if left else ()
     types = Counter(edge.type for edge in every)
-    return NeighboursResponse(target.name, request.id, nodes, tuple(shown), len(every), dict(types), notes)
+    return NeighboursResponse(target.name, node, nodes, tuple(shown), len(every), dict(types), notes)
+
+
+def _node(asked: str, store: Store) -> str:
+    """The node that is meant: of a file of code that is the module, under whose key its links are."""
+    entry = store.get_ledger_entry(ledger_key(asked))
+    for record in [] if entry is None else _first(entry, store):
+        family, _, place = str(record.metadata.get("symbolKey") or "").partition(" ")
+        module = f"{family} {asked}/"
+        if place and store.get_nodes([module]):
+            return module
+    return asked
 
 
 def _edges(graph: CorpusGraph, node: str, edge_type: str | None) -> list[Edge]:
     """All links of a node, each once."""
-    found = {}
+    found: dict[Edge, None] = {}
     for one in graph.edges(node, edge_type=edge_type, direction="both"):
         ends = (node, one.id) if one.direction == "out" else (one.id, node)
         corpus = one.corpus if one.corpus != graph.source else None
         found[Edge(ends[0], one.type, ends[1], corpus)] = None
     return list(found)
-
-
-def _some(edges: Sequence[Edge], request: NeighboursRequest, *, out: bool) -> list[Edge]:
-    return [edge for edge in edges if (edge.source == request.id) == out][: request.most]
 
 
 def _linked(node: str, told: Node | None, store: Store) -> Linked:
@@ -132,6 +143,10 @@ def _line(about: Mapping[str, Any]) -> int | None:
 
 def _title(entry: Mapping[str, Any], store: Store) -> str:
     """What the first record of an artifact is called."""
+    titles = [heading_of({"title": record.metadata.get("title")}) for record in _first(entry, store)]
+    return str(for_show(titles[0])) if titles else ""
+
+
+def _first(entry: Mapping[str, Any], store: Store) -> list[Record]:
     first = [str(record) for record in entry.get("record_ids", ())][:1]
-    records = store.get_records(first) if first else []
-    return str(for_show(heading_of({"title": records[0].metadata.get("title")}))) if records else ""
+    return list(store.get_records(first)) if first else []
