@@ -72,7 +72,7 @@ STRATEGY = Arg(
     help="conservative, top_k, abs_threshold, rel_threshold or score_gap.",
 )
 CANDIDATES = Arg("candidates for each case", min=1, max=1000, short="-k", metavar="N")
-CASES = Arg("a file of cases, or a folder in BEIR's layout", metavar="CASES", blank=False)
+CASES = Arg("a set of cases by name, a file of them, or a folder in BEIR's layout", metavar="CASES", blank=False)
 DRY_RUN = Arg("only say what would be done", short="-n")
 REPLACE = Arg("replace a file that exists", flag="--force", short="-f")
 HTML = Arg("also write a page with tables and plots", metavar="FILE")

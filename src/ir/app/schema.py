@@ -153,6 +153,8 @@ _HOMES = {
     "MinScoreCalibration": "ir.eval",
     "RunComparison": "ir.eval",
     "CoverageReport": "ir.eval",
+    "KeptQuery": "ir.eval.kept",
+    "KeptRun": "ir.eval.kept",
     "MaintenanceResult": "ir.maintain",
     "Schedule": "ir.schedule",
     "Tuning": "ir.tune",

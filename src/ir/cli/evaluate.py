@@ -64,10 +64,10 @@ def evaluate(
 ) -> int:
     """Measure how well a corpus answers cases, or the library on test collections.
 
-    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, or a
-    folder in BEIR's layout. With the word beir in place of a corpus, every collection at or below a FOLDER is built by
-    itself and measured with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck
-    alone. Exit code 3 means that some could not be read.
+    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, a set by the
+    name that ir judge gave it, or a folder in BEIR's layout. With the word beir in place of a corpus, every collection
+    at or below a FOLDER is built by itself and measured with BM25, dense, RRF and the default; p says how likely the
+    difference to RRF is by luck alone. Exit code 3 means that some could not be read.
     """
     from ir.app.evaluating import EvalRequest
     from ir.app.evaluating import evaluate as operation
@@ -103,14 +103,12 @@ def eval_gen(*, as_json: Json = False, **given: Any) -> int:
 def compare(*, as_json: Json = False, **given: Any) -> int:
     """Compare two runs query by query, with paired tests.
 
-    ir eval --run FILE writes runs.
+    ir eval --save keeps runs, and ir runs lists their ids; ir eval --run FILE writes them as files.
     """
     from ir.app.comparing import CompareRequest
     from ir.app.comparing import compare as operation
     from ir.cli.session import perform
 
-    if "qrels" not in given:
-        raise InvalidInput("compare needs judgements.", remedy="Give them with --qrels FILE.")
     perform(operation, CompareRequest(**given), show_comparison, as_json=as_json)
     return 0
 
@@ -134,6 +132,8 @@ def show_eval(response: EvalResponse, output: Output) -> None:
         for folder, reason in response.broken.items():
             output.line(f"not measured\t{folder}\t{reason}")
     _show_files(output, response.run, response.html)
+    if response.saved:
+        output.line(f"kept: {response.saved}")
 
 
 def _show_collections(collections: Sequence[CollectionScores], output: Output) -> None:
@@ -202,7 +202,8 @@ def show_written(response: EvalGenResponse, output: Output) -> None:
 def show_comparison(response: CompareResponse, output: Output) -> None:
     comparison = response.comparison
     one, two = comparison.names
-    output.line(f"{comparison.n_queries:,} queries; the difference is {two} less {one}")
+    apart = f", {response.unpaired:,} are in one of them only" if response.unpaired else ""
+    output.line(f"{comparison.n_queries:,} queries{apart}; the difference is {two} less {one}")
     header = ("measure", one, two, "difference", "95 % interval", "p (random.)", "p (t)", "better", "worse", "same")
     rows = [
         (

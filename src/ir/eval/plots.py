@@ -24,6 +24,7 @@ from ir.eval.runs import Run, rankings
 from ir.eval.sweep import SelectionSweep
 
 __all__ = [
+    "depth_curves",
     "plot_bars",
     "plot_by_k",
     "plot_distractors",
@@ -113,6 +114,15 @@ def run_by_k(
     values = per_query_values(rankings(run), qrels, measure_names([metric], k_values))
     means = {k: mean(query[f"{metric}@{k}"] for query in values.values()) for k in sorted(set(k_values))}
     return {k: value for k, value in means.items() if value is not None}
+
+
+def depth_curves(
+    run: Run, qrels: Qrels, metrics: Sequence[str] = ("ndcg", "recall", "success", "mrr")
+) -> dict[str, dict[str, float]]:
+    """What :func:`plot_by_k` draws, as data for whoever draws it: ``{"ndcg": {"1": 0.4, "10": 0.6}}``."""
+    if not run or not qrels:
+        return {}
+    return {name: {str(k): value for k, value in run_by_k(run, qrels, name).items()} for name in metrics}
 
 
 def plot_by_k(
