@@ -29,6 +29,7 @@ SLOW = (
     "store/test_local_words.py",
     "test_examples.py",
     "test_tune.py",
+    "web",
 )
 
 

@@ -42,7 +42,9 @@ class AskRequest(Value):
     mode: Annotated[str | None, MODE] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
-    rerank: Annotated[str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False)] = None
+    rerank: Annotated[
+        str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False, bare=True)
+    ] = None
     llm: Annotated[bool | None, Arg("ask the configured language model; without, the best sentences answer")] = None
     context_tokens: Annotated[
         int, Arg("about how many tokens of passages to answer from", min=50, max=100_000, clamp=True, metavar="N")

@@ -58,6 +58,7 @@ class BuildRequest(Value):
         Arg(
             "work on the Ray cluster at host:port; local starts one here",
             blank=False,
+            private=True,
             metavar="ADDRESS",
             complete=("local",),
         ),
@@ -67,6 +68,7 @@ class BuildRequest(Value):
         Arg(
             "keep it at postgresql://host/db or milvus://host from now on; or local",
             blank=False,
+            private=True,
             metavar="ADDRESS",
             complete=("local",),
         ),
@@ -124,9 +126,15 @@ class BuildResponse(Value):
         return self.added + self.changed + self.removed
 
 
-@operation("build", summary="Index a corpus or a folder, or bring it up to date", effect="writes", runs_long=True)
+@operation(
+    "build",
+    summary="Index a corpus or a folder, or bring it up to date",
+    effect="writes",
+    runs_long=True,
+    doors=("cli", "http"),
+)
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
-    target = _read_as_code(resolve(request.target), ctx)
+    target = _read_as_code(ctx.target(request.target) if ctx.for_agent else resolve(request.target), ctx)
     source = target.source(ctx.settings)
     if request.store is not None and request.dry_run:
         raise InvalidInput(

@@ -41,7 +41,8 @@ class EvalRequest(Value):
     corpus: Annotated[str | None, TARGET] = None
     cases: Annotated[str | None, CASES] = None
     collections: Annotated[
-        tuple[str, ...], Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER")
+        tuple[str, ...],
+        Arg("folders at or below which there are test collections", blank=False, metavar="FOLDER", private=True),
     ] = ()
     mode: Annotated[str | None, MODE] = None
     fusion: Annotated[str | None, FUSION] = None
@@ -68,7 +69,7 @@ class EvalRequest(Value):
     embedder: Annotated[str | None, EMBEDDER] = None
     run: Annotated[
         str | None,
-        Arg("also write the rankings as a TREC run; with beir a folder", blank=False, metavar="FILE"),
+        Arg("also write the rankings as a TREC run; with beir a folder", blank=False, metavar="FILE", private=True),
     ] = None
     html: Annotated[str | None, HTML] = None
     tune: Annotated[
@@ -76,6 +77,7 @@ class EvalRequest(Value):
         Arg(
             "also search collections as tuned, each half of the queries by the other's choice",
             help="With beir: also search as tuned, each half of the queries by the other's choice.",
+            private=True,
         ),
     ] = False
     save: Annotated[bool, Arg("keep the run in the workspace, to be shown and compared by its id")] = False

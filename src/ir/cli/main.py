@@ -77,6 +77,7 @@ COMMANDS = {
     "runs": "judging",
     "forget-run": "judging",
     "gate": "gate",
+    "serve": "serve",
     "mcp": "mcp",
     "daemon": "mcp",
     "doctor": "doctor",

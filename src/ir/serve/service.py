@@ -28,10 +28,10 @@ Result = dict[str, Any]
 class Service:
     """Answers calls on any thread. What takes time to load is loaded when it is first needed, once."""
 
-    def __init__(self, *, watching: bool = True) -> None:
+    def __init__(self, *, watching: bool = True, calls: Calls | None = None) -> None:
         self._watching = watching
         self._loading = threading.Lock()
-        self._calls: Calls | None = None
+        self._calls = calls
         self._swept = time.monotonic()
 
     def start(self) -> None:
