@@ -10,8 +10,8 @@ import { Answer, Empty, Notes, Select, Tag } from "./common.js";
 import { CopyAs } from "./copy.js";
 import { d3 } from "./load.js";
 
-const WIDTH = 640;
-const HEIGHT = 420;
+const WIDTH = 540;
+const HEIGHT = 380;
 const DRAWN = 40;
 
 export function useNeighbours(corpus, id, type) {

@@ -32,6 +32,12 @@ export function isProse(hit) {
   return PROSE.has(hit.metadata?.format) && !hit.metadata?.symbolKey;
 }
 
+/** Lines of prose that were broken by hand, as one; no letter moves, so marks stay where they are. */
+export function flowing(text) {
+  const parts = text.split(/(```[^]*?(?:```|$))/);
+  return parts.map((part, at) => (at % 2 ? part : part.replace(/(?<!\n)\n(?![\n\s#>|*`~-]|\d+[.)])(?!$)/g, " "))).join("");
+}
+
 export function Hit({ hit, corpus, most, several, judging, chosen, query }) {
   const prose = isProse(hit);
   const title = hit.heading || hit.metadata?.title || hit.artifact_id;
@@ -44,7 +50,7 @@ export function Hit({ hit, corpus, most, several, judging, chosen, query }) {
         <a class="cite" href=${placeOf(hit, corpus)}>${citation(hit)}</a>
         ${hit.metadata?.objectType || hit.surface_kind !== "chunk" ? html`<${Tag}>${hit.metadata?.objectType || hit.surface_kind}<//>` : null}
       </p>
-      ${prose ? html`<p class="excerpt"><${Marked} text=${hit.excerpt} marks=${hit.marks} /></p>` : html`<pre class="excerpt code"><${Marked} text=${hit.excerpt} marks=${hit.marks} /></pre>`}
+      ${prose ? html`<p class="excerpt"><${Marked} text=${flowing(hit.excerpt)} marks=${hit.marks} /></p>` : html`<pre class="excerpt code"><${Marked} text=${hit.excerpt} marks=${hit.marks} /></pre>`}
       <details class="why"><summary>Why it is here</summary><${Why} hit=${hit} /></details>
       <div class="row acts">
         <a href=${href("doc", { in: hit.source || corpus, id: hit.artifact_id, line: hit.line, end: hit.end_line, tab: "similar" })}>Similar</a>
@@ -87,6 +93,6 @@ function Why({ hit }) {
 
 /** A hit in one line, for lists beside something else. */
 export function SmallHit({ hit, corpus }) {
-  return html`<li class="small"><a href=${placeOf(hit, corpus)}>${hit.heading || hit.metadata?.title || hit.artifact_id}</a>
+  return html`<li class="smallhit"><a href=${placeOf(hit, corpus)}>${hit.heading || hit.metadata?.title || hit.artifact_id}</a>
     <span class="faint">${citation(hit)}</span> <span class="num">${score(hit.score)}</span></li>`;
 }

@@ -15,15 +15,14 @@ export const GRADES = [
 
 /** What a set says of a query: grades by item, and how to change them. */
 export function useJudging(set, query) {
-  const held = useAnswer(
-    (signal) => call("judged-sets", { name: set }, { signal }).catch((error) => (error.status === 404 || error.code === "not_found" ? { queries: [] } : Promise.reject(error))),
-    set && query ? set : null,
-  );
+  const sets = useSets();
+  const known = Boolean(sets.data?.sets.some((one) => one.name === set));
+  const held = useAnswer((signal) => call("judged-sets", { name: set }, { signal }), set && query && known ? set : null);
   const [now, setNow] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
     setNow(held.data?.queries?.find((one) => one.query === query) || null);
-  }, [held.data, query]);
+  }, [held.data, query, set]);
   if (!set || !query) return null;
   const judge = async (body, told) => {
     setError(null);

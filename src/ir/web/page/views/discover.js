@@ -7,8 +7,19 @@ import { go, href, values } from "../core/route.js";
 import { count, score } from "../core/words.js";
 import { Answer, Bar, CorpusChoice, Empty, Field, Notes, Pairs, Select, Tag, Wrong, useChosen } from "../parts/common.js";
 import { CopyAs } from "../parts/copy.js";
+import { flowing } from "../parts/hit.js";
 import { LISTS, Line, QueryLine, readFilter } from "../parts/options.js";
 
+/** Why there are no more answers, or none. */
+const REASONS = {
+  max_k: "The list ends at its limit.",
+  top_k: "The best, as many as were asked for.",
+  rel_threshold: "The next one scores too far below the best.",
+  score_gap: "The list ends where the scores fall steeply.",
+  abs_threshold: "The next one scores below the threshold.",
+  below_floor: "The best score is below the floor of the corpus.",
+  no_candidates: "There is no candidate at all.",
+};
 const LEVELS = ["metadata", "body", "bundled"];
 
 export default function Discover({ params }) {
@@ -42,7 +53,7 @@ export default function Discover({ params }) {
       <div class="row between head"><h2>${data.abstained ? "Nothing here answers that" : count(data.results.length, "answer")} <span class="faint">of ${count(data.n_retrieved, "candidate")} in ${data.corpora.join(", ")}</span></h2><${CopyAs} operation="discover" body=${body} /></div>
       ${data.stale ? html`<p class="notes doubt">The source has changed since it was indexed.</p>` : null}
       <${Notes} notes=${data.notes} />
-      <p class=${data.abstained ? "notes doubt" : "faint"}>${data.reason}</p>
+      <p class=${data.abstained ? "notes doubt" : "faint"}>${REASONS[data.reason.replace("abstain:", "")] || data.reason.replace("abstain:", "").replaceAll("_", " ")}</p>
       <ol class="cards">${data.results.map((one, at) => html`<${Found} key=${one.artifact_id} one=${one} at=${at} best=${data.results[0].score} corpora=${corpora} level=${data.disclose_level} onMore=${() => change({ disclose: LEVELS[LEVELS.indexOf(data.disclose_level) + 1] })} />`)}</ol>
       <details class="faint"><summary>Signals</summary><${Pairs} pairs=${Object.entries({ ...data.signals, answerable: data.answerable }).filter(([name]) => name !== "notes").map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)])} /></details>`}<//>
   </div>`;
@@ -63,8 +74,8 @@ function Found({ one, at, best, corpora, level, onMore }) {
   return html`<li class="card">
     <div class="row between"><h3><a href=${href("doc", { in: corpus, id: one.artifact_id })}>${one.name || one.artifact_id}</a></h3><span class="row nowrap"><span class="num">${score(one.score)}</span><${Bar} share=${one.score / best} /></span></div>
     <p class="place">${corpora.length > 1 ? html`<${Tag} kind="corpus">${corpus}<//>` : null}<span class="cite">${one.artifact_id}</span> <${Tag}>${one.level}<//></p>
-    <p class="excerpt clamp">${one.summary}</p>
-    ${one.body ? html`<details open=${at === 0}><summary>The whole text</summary><pre class="text" tabindex="0">${one.body}</pre></details>` : null}
+    <p class="excerpt clamp" tabindex="0">${flowing(one.summary)}</p>
+    ${one.body ? html`<details><summary>The whole text</summary><pre class="text" tabindex="0">${one.body}</pre></details>` : null}
     ${more.map(([name, value]) => html`<details key=${name}><summary>${name.replaceAll("_", " ")}</summary><pre class="text" tabindex="0">${typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre></details>`)}
     ${level !== "bundled" ? html`<button type="button" class="quiet" onClick=${onMore}>${level === "metadata" ? "Show the whole text" : "Show what belongs to it"}</button>` : null}
   </li>`;

@@ -55,7 +55,7 @@ function Text({ first, corpus, id, line, end }) {
   const last = parts[parts.length - 1];
   useEffect(() => {
     const at = place.current?.querySelector(`[data-line="${line}"]`);
-    at?.scrollIntoView({ block: "center" });
+    if (at) place.current.scrollTop = at.offsetTop - place.current.clientHeight / 3;
   }, [line, first]);
   const lines = parts.flatMap((part) => part.text.split("\n").map((text, at) => [part.line + at, text]));
   const more = async (from, to, before) => {
@@ -75,10 +75,16 @@ function Text({ first, corpus, id, line, end }) {
     </header>
     <${Notes} notes=${first.stale ? ["The source has changed since this was indexed."] : []} kind="doubt" />
     ${got.line > got.first_line ? html`<button type="button" class="quiet" disabled=${busy} onClick=${() => more(Math.max(got.first_line, got.line - AFTER), got.line - 1, true)}>Earlier lines</button>` : null}
-    <div class="lines" ref=${place} tabindex="0" role="region" aria-label="Text">
+    <div class=${`lines ${flows(got) ? "flow" : ""}`} ref=${place} tabindex="0" role="region" aria-label="Text">
       ${lines.map(([number, text]) => html`<div key=${number} data-line=${number} class=${line && number >= line && number <= (end || line) ? "line on" : "line"}><a class="no" href=${href("doc", { in: corpus, id, line: number })} aria-label=${`Line ${number}`} tabindex="-1">${number}</a><span>${text || " "}</span></div>`)}
     </div>
     ${last.end_line < last.last_line ? html`<button type="button" class="quiet" disabled=${busy} onClick=${() => more(last.end_line + 1, Math.min(last.last_line, last.end_line + AFTER), false)}>Later lines</button>` : null}`;
+}
+
+/** Whether a document is prose: then it is set as such, and as code otherwise. */
+function flows(got) {
+  const ending = /\.([a-z0-9]+)$/i.exec(got.path || got.id)?.[1]?.toLowerCase();
+  return !got.cited || ["md", "markdown", "txt", "rst", "html", "htm", "pdf"].includes(ending);
 }
 
 function Similar({ corpus, id, line, end }) {

@@ -133,7 +133,7 @@ function Run({ id }) {
       <div class="row between"><h1>${run.label || run.id}</h1><span class="row"><button type="button" class="quiet" onClick=${drop}>Remove this run</button><${CopyAs} operation="runs" body=${body} /></span></div>
       <${Wrong} error=${error} />
       <${Notes} notes=${[...(run.drifted ? [`${count(run.drifted, "case")} have answers that are no longer in the corpus.`] : []), ...(run.degraded ? ["A part of the search was missing while this was measured."] : [])]} kind="doubt" />
-      <dl class="facts">${Object.entries(run.metrics).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${score(value)}</dd></div>`)}${run.abstention_accuracy === null ? null : html`<div><dt>abstains rightly</dt><dd>${score(run.abstention_accuracy)}</dd></div>`}</dl>
+      <dl class="facts">${Object.entries(run.metrics).filter(([name]) => !name.includes("@") || name.endsWith("@10")).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${score(value)}</dd></div>`)}${run.abstention_accuracy === null ? null : html`<div><dt>abstains rightly</dt><dd>${score(run.abstention_accuracy)}</dd></div>`}</dl>
       <${Pairs} pairs=${[["corpus", run.corpus], ["cases", `${run.cases}: ${number(run.n_cases)}, of which ${number(run.n_abstention)} without an answer`], ["settings", Object.entries(run.settings).map(([name, value]) => `${name} ${value}`).join(", ")], ["model", run.embedder], ["outcomes", Object.entries(run.outcomes).map(([name, many]) => `${number(many)} ${name}`).join(", ")], ["when", run.at]]} />
       <div class="two">${Object.entries(run.curves).map(([name, by]) => html`<${Plot} key=${name} title=${name} lines=${[[run.label || run.mode, by]]} />`)}</div>
       <h2>Queries</h2>

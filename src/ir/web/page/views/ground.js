@@ -48,7 +48,7 @@ export default function Ground({ params }) {
         ${one.terms.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${`Terms for ${one.phrase}`}><table class="bars"><thead><tr><th scope="col">term</th><th scope="col">score</th><td></td><th scope="col">category</th><th scope="col">why</th></tr></thead><tbody>${one.terms.map((term) => html`<tr key=${term.term}>
           <th scope="row">${term.term}${term.display && term.display !== term.term ? html` <span class="faint">${term.display}</span>` : null}</th>
           <td class="num">${score(term.score)}</td><td><${Bar} share=${term.score / (one.terms[0].score || 1)} /></td><td>${term.category}</td>
-          <td class="faint">${term.why.map((why) => `${why.channel} ${score(why.score)}${why.by && why.by !== term.term ? ` (${why.by})` : ""}`).join(" · ")}</td></tr>`)}</tbody></table></div>` : html`<p class="faint">No term fits.</p>`}
+          <td class="whys">${term.why.map((why) => html`<${Tag} key=${why.channel} title=${`${why.by ? `by ${why.by}, ` : ""}weight ${score(why.weight)}`}>${why.channel} ${score(why.score)}<//> `)}</td></tr>`)}</tbody></table></div>` : html`<p class="faint">No term fits.</p>`}
       </li>`)}</ol>`}<//>`}
   </div>`;
 }
