@@ -38,6 +38,7 @@ export function useAnswer(ask, key) {
     return () => stop.abort();
   }, [key, turn]);
   const again = useCallback(() => setTurn((one) => one + 1), []);
+  useEffect(() => listen((what) => what === "token" && again()), []);
   return { ...answer, again };
 }
 
@@ -106,7 +107,7 @@ export function useKeys(keys) {
     const pressed = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const at = event.target;
-      const writing = at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+      const writing = at.isContentEditable || (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && !["checkbox", "radio"].includes(at.type));
       if (writing && event.key !== "Escape") return;
       if (document.querySelector("dialog[open]") && event.key !== "Escape") return;
       const does = held.current[event.key];

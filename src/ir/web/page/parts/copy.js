@@ -24,6 +24,9 @@ const COMMANDS = {
   census: { first: ["target"] },
   status: { first: ["target"] },
   refresh: { first: ["target"] },
+  eval: { first: ["corpus", "cases"] },
+  runs: { first: ["id"] },
+  compare: { first: ["run_a", "run_b"] },
 };
 const FLAGS = { surfaces: "--surface", globs: "--glob", channels: "--channel" };
 

@@ -21,6 +21,7 @@ export default function Ask({ params }) {
   const corpora = useChosen(asked.in);
   const change = (more) => go("ask", { ...asked, ...more });
   const [turns, setTurns] = useState([]);
+  const [attempt, setAttempt] = useState(0);
   const stop = useRef(null);
   const how = { mode: asked.mode, k: asked.k, llm: asked.llm, anyway: asked.anyway };
   const key = corpora.length && asked.q.length ? JSON.stringify([corpora, asked.q, how]) : null;
@@ -38,7 +39,7 @@ export default function Ask({ params }) {
       wanted = false;
       control.abort();
     };
-  }, [key]);
+  }, [key, attempt]);
   const last = turns[turns.length - 1];
   const running = last && !last.ended;
   useKeys({ Escape: () => (running ? stop.current.abort() : false) });
@@ -54,7 +55,7 @@ export default function Ask({ params }) {
       <${Check} label="Answer even below the floor" checked=${Boolean(asked.anyway)} onChange=${(anyway) => change({ anyway })} />
     </div>
     ${turns.length ? null : html`<${Empty} title="Answers with their sources."><p>Each sentence cites the passage that it comes from. Where nothing here answers, nothing is made up.</p><//>`}
-    ${turns.map((turn, at) => html`<${Turn} key=${at} turn=${turn} number=${at} body=${bodyOf(turn.question, corpora, how, turns.slice(0, at))} corpora=${corpora} />`)}
+    ${turns.map((turn, at) => html`<${Turn} key=${at} turn=${turn} number=${at} body=${bodyOf(turn.question, corpora, how, turns.slice(0, at))} corpora=${corpora} again=${() => setAttempt((one) => one + 1)} />`)}
     ${turns.length ? html`<div class="next">
       ${running ? html`<button type="button" class="main" onClick=${() => stop.current.abort()}>Stop <kbd>Esc</kbd></button>` : html`
         <${QueryLine} key=${asked.q.length} onAsk=${ask} label="Follow-up question" placeholder="Ask on" action="Ask" />
@@ -135,7 +136,7 @@ async function texts(sources) {
   }));
 }
 
-function Turn({ turn, number, body, corpora }) {
+function Turn({ turn, number, body, corpora, again }) {
   const cited = new Set([...(turn.cited || []), ...(turn.attached || []).map((one) => one.passage)]);
   const [lit, setLit] = useState(null);
   const jump = (at) => {
@@ -154,7 +155,7 @@ function Turn({ turn, number, body, corpora }) {
         </div>`}
         ${turn.ended ? null : html`<p class="faint" role="status">${turn.step}…</p>`}
         ${turn.stopped ? html`<p class="notes doubt">Stopped before the end.</p>` : null}
-        ${turn.error ? html`<${Wrong} error=${turn.error} />` : null}
+        ${turn.error ? html`<${Wrong} error=${turn.error} again=${again} />` : null}
         <${Notes} notes=${turn.flags.map((flag) => FLAGS[flag] || flag)} kind="doubt" />
         <${Notes} notes=${turn.notes} />
         ${turn.ended ? html`<div class="row">${turn.by ? html`<${Tag}>by ${turn.by === "extract" ? "the best sentences" : turn.by}<//>` : null}${turn.attached?.length ? html`<${Tag} title="a rule found the passages for sentences without a citation">${turn.attached.length} citations attached<//>` : null}<${CopyAs} operation="ask" body=${body} /></div>` : null}

@@ -27,13 +27,13 @@ export default function DocumentView({ params }) {
   return html`<div class="reading">
     <div class="split">
       <section aria-label="Document" class="document">
-        <${Answer} answer=${answer} lines=${12}>${(data) => html`<${Text} key=${id} first=${data} corpus=${corpus} id=${id} line=${line} end=${end} />`}<//>
+        <${Answer} answer=${answer} lines=${12}>${(data) => html`<${Text} key=${`${data.corpus} ${data.got[0].id} ${data.got[0].line}`} first=${data} corpus=${data.corpus} id=${data.got[0].id} line=${line} end=${end} />`}<//>
         ${answer.state === "failed" ? html`<p><a href=${href("search", { in: corpus, q: id })}>Search for ${id}</a></p>` : null}
       </section>
-      <aside aria-label="Around it" class="around">
+      ${answer.data ? html`<aside aria-label="Around it" class="around">
         <nav aria-label="Around the document" class="tabs">${[["links", "Links"], ["similar", "Similar"], ["around", "Around"]].map(([name, title]) => html`<a key=${name} href=${href("doc", { ...asked, tab: name })} aria-current=${tab === name ? "true" : undefined}>${title}</a>`)}</nav>
         ${tab === "similar" ? html`<${Similar} corpus=${corpus} id=${id} line=${line} end=${end} />` : tab === "around" ? html`<${Around} corpus=${corpus} id=${id} line=${line} surface=${asked.s} />` : html`<${Links} corpus=${corpus} id=${asked.node || id} leadsTo=${leadsTo} />`}
-      </aside>
+      </aside>` : null}
     </div>
   </div>`;
 }
