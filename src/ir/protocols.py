@@ -48,6 +48,7 @@ __all__ = [
     "Where",
     "WithBodies",
     "WithBodyFile",
+    "WithDrop",
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
@@ -435,6 +436,13 @@ class WithLockTimeout(Protocol):
     """A store that waits for another writer, for so many seconds."""
 
     lock_timeout: float
+
+
+@runtime_checkable
+class WithDrop(Protocol):
+    """A store that can remove the corpus with all that belongs to it."""
+
+    def drop(self) -> None: ...
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ir.access import Access, open_access
@@ -71,7 +71,7 @@ class Client:
         return self.ask("POST", f"/v1/{operation}", arguments)
 
     def with_token(self, secret: str | None) -> Client:
-        return replace(self, token=secret)
+        return Client(self.port, secret)
 
     def finished(self, job: str, seconds: float = 30) -> Any:
         """The job once it is over."""

@@ -64,7 +64,7 @@ def test_wrong_requests_say_what_is_wrong(served: Served) -> None:
         (b'{"query": "tea", "no_such_field": 1}', 422, "invalid_input"),
         (b'{"query": "tea", "target": "nobody"}', 404, "corpus_not_built"),
         (b'{"query": "tea", "filter": {"$nope": 1}}', 422, "filter_error"),
-        (b'{"query": "tea", "embedder": "no-such-model"}', 422, "embedder_unavailable"),
+        (b'{"query": "tea", "embedder": "no-such-model"}', 422, "embedder_mismatch"),
     ):
         answer = served.ask("POST", "/v1/search", body)
         assert (answer.status, answer.code) == (status, code), answer.body

@@ -8,12 +8,13 @@ import re
 import socket
 import time
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.web.conftest import make_notes, make_notes_in
-from tests.web.served import LIMITS, Process, Served, serving
+from tests.web.served import LIMITS, Process, Served, serving, wait_until
 
 from ir.cli.main import run
 
@@ -77,9 +78,9 @@ def test_a_revoked_token_is_refused_within_seconds(served: Served) -> None:
 
 
 def test_an_expired_token_is_refused(served: Served) -> None:
-    client = served.with_token(served.token_for(expires="2s"))
+    client = served.with_token(served.token_for(expires=timedelta(seconds=1)))
     assert client.get("/v1/me").status == 200
-    time.sleep(2.6)
+    time.sleep(1.2)
     assert client.get("/v1/me").code == "token_wrong"
 
 
@@ -285,7 +286,11 @@ def test_deep_and_odd_json_is_refused(served: Served) -> None:
     deep: Any = {"a": 1}
     for _ in range(400):
         deep = {"$and": [deep]}
-    assert served.call("search", **QUESTION, filter=deep).status in (200, 422)
+    assert served.call("search", **QUESTION, filter=deep).code == "too_deep"
+    shallow: Any = {"path": {"$exists": True}}
+    for _ in range(25):
+        shallow = {"$and": [shallow]}
+    assert served.call("search", **QUESTION, filter=shallow).status == 200
 
 
 def test_those_who_come_while_too_many_wait_are_sent_away(notes: Path) -> None:
@@ -388,7 +393,6 @@ def test_keys_in_documents_are_not_shown(served: Served, notes: Path) -> None:
 def test_logs_hold_neither_secrets_nor_what_was_asked(notes: Path) -> None:
     process = Process()
     try:
-        assert run(["token", "create", "a", "--scope", "read"]) == 0 if _has_tokens_command() else True
         asked = {"query": "zeppelin pilots", "target": "notes"}
         process.call("search", **asked)
         process.with_token("ir_" + "s" * 40).call("search", **asked)
@@ -404,12 +408,6 @@ def test_logs_hold_neither_secrets_nor_what_was_asked(notes: Path) -> None:
     text = "".join(process.lines)
     for secret in ("zeppelin", "ssssssss", "topsecret"):
         assert secret not in text
-
-
-def _has_tokens_command() -> bool:
-    from ir.cli.main import COMMANDS
-
-    return "token" in COMMANDS
 
 
 def test_what_was_asked_is_logged_on_request_alone(notes: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -431,6 +429,7 @@ def test_an_unexpected_error_tells_nothing_of_itself(
         answer = served.call("search", **QUESTION)
     assert (answer.status, answer.code) == (500, "unexpected")
     assert b"zeppelin" not in answer.body
+    wait_until(lambda: any(hasattr(record, "told") for record in caplog.records))
     told = next(record.told for record in caplog.records if hasattr(record, "told"))
     assert told["error"] == "RuntimeError"
     assert any("broken" in place for place in told["at"])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ir.access.access import Access
 from ir.access.sqlite import SqliteTables
-from ir.config import Settings, config_dir
+from ir.config import config_dir
+from ir.config.settings import user_setting
 from ir.errors import InvalidInput, MissingExtra
 
 __all__ = ["access_file", "open_access"]
@@ -22,7 +23,7 @@ def open_access(address: str | None = None) -> Access:
 
     Nothing is opened or made before it is used.
     """
-    word = Settings.load()["serve.access"] if address is None else address
+    word = user_setting("serve.access") if address is None else address
     if word is None:
         return Access(SqliteTables(access_file()))
     if word.startswith(("postgresql:", "postgres:")):

@@ -236,6 +236,7 @@ def build_target(
     from ir.graph import default_edge_extractor
     from ir.index.builder import EmptyCorpus
 
+    _check_folder(target)
     store = ctx.store(target.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyCorpus)  # what is warned about is also among the notes
@@ -253,6 +254,17 @@ def build_target(
     assert corpus.report is not None, "a corpus that was just built has a report"
     made = response_of(target.name, corpus.report, embedder=corpus.embedder_id)
     return replace(made, reads=getattr(corpus.embedder, "max_tokens", None) if first is None else first.window)
+
+
+def _check_folder(target: Target) -> None:
+    """A folder's corpus is called after its path, and another machine may have a folder of that path too."""
+    from ir.registry import elsewhere
+
+    if target.path is not None and elsewhere(target.name):
+        raise InvalidInput(
+            f"Another machine has a corpus of a folder {target.path}, and it is kept in the same database.",
+            remedy=f"Give this one a name of its own: ir register NAME {target.path}",
+        )
 
 
 def _settle_preset(target: Target, ctx: Context, *, found: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
+from ir import telemetry
 from ir.app.fields import check, from_data
 from ir.base import json_clean
 from ir.options import choice
@@ -79,7 +80,16 @@ class Operation(Generic[Request, Response]):
             from ir.app.context import Context
 
             ctx = Context()
-        return self.run(check(request), ctx)
+        if not telemetry.is_on():
+            return self.run(check(request), ctx)
+        with telemetry.request(self.name, door=ctx.door, query=_query_of(request)):
+            return self.run(check(request), ctx)
+
+
+def _query_of(request: Value) -> str | None:
+    """What was asked, by whatever name a request has it."""
+    asked = (getattr(request, name, None) for name in ("query", "semantic_query", "question", "phrase"))
+    return next((text for text in asked if isinstance(text, str)), None)
 
 
 #: The module of this package that defines each operation, so that whoever wants one loads one.
@@ -139,6 +149,9 @@ _HOMES = {
     "sweep-select": "selecting",
     "symbol": "symbols",
     "tests-of": "relations",
+    "token-create": "tokens",
+    "token-revoke": "tokens",
+    "tokens": "tokens",
     "traverse": "traversing",
     "tune": "tuning",
     "upgrade": "upgrading",
@@ -147,6 +160,10 @@ _HOMES = {
     "vocab-info": "vocabularies",
     "vocab-lint": "vocabularies",
     "watch": "watching",
+    "workspace-create": "workspaces",
+    "workspace-quota": "workspaces",
+    "workspace-rm": "workspaces",
+    "workspaces": "workspaces",
 }
 _KNOWN: dict[str, Operation[Any, Any]] = {}
 

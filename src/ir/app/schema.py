@@ -239,6 +239,8 @@ _PLAIN: dict[Any, Schema] = {
 
 def _items(origin: Any, inner: tuple[Any, ...]) -> Schema:
     if origin is tuple and inner and inner[-1] is not Ellipsis:
+        if len(set(inner)) == 1:
+            return {"type": "array", "items": schema_of(inner[0]), "minItems": len(inner), "maxItems": len(inner)}
         return {
             "type": "array",
             "prefixItems": [schema_of(one) for one in inner],

@@ -24,6 +24,7 @@ from ir.config import Settings, user_file
 from ir.config.workspace import in_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
+from ir.registry import one_look
 
 if TYPE_CHECKING:
     from ir.query import Answers
@@ -93,7 +94,7 @@ class Session:
             arguments, notes = clamped(found.request, arguments)
         request = found.request.from_dict(arguments)
         chosen = in_workspace(caller.workspace) if caller is not None and caller.workspace else nullcontext()
-        with chosen:
+        with chosen, one_look():
             ctx = self.context(
                 door=door, caller=caller, deadline_s=deadline_s, cancelled=cancelled, progress=progress, note=note
             )

@@ -171,14 +171,19 @@ def takes_all(entry: Mapping[str, Any]) -> bool:
     return (whole or (entry.get("kind") == "files" and bool(params.get("all_text")))) and not params.get("hidden")
 
 
-def folder_gone(entry: Mapping[str, Any]) -> bool:
-    """Whether nothing is left of the folders or files that a registered corpus is made from."""
+def folder_gone(name: str, entry: Mapping[str, Any]) -> bool:
+    """Whether nothing is left of the folders or files that a registered corpus is made from.
+
+    Of one that another machine registered, only that one can say so.
+    """
+    from ir.registry import elsewhere
     from ir.sources.records import names_function
 
     given = entry.get("params", {}).get(PATH_PARAMETERS.get(str(entry.get("kind")), ""))
     places = given if isinstance(given, list) else [given]
     paths = [Path(place) for place in places if isinstance(place, str) and not names_function(place)]
-    return bool(paths) and len(paths) == len(places) and not any(_there(path) for path in paths)
+    gone = bool(paths) and len(paths) == len(places) and not any(_there(path) for path in paths)
+    return gone and not elsewhere(name)
 
 
 def _there(path: Path) -> bool:

@@ -81,6 +81,8 @@ COMMANDS = {
     "mcp": "mcp",
     "daemon": "mcp",
     "doctor": "doctor",
+    "token": "access",
+    "workspace": "access",
     "config": "config",
     "install": "install",
     "models": "models",

@@ -43,6 +43,7 @@ def serve(
         from ir.web.origins import Origins, is_loopback, words_in
     except ImportError as error:
         raise MissingExtra(str(error.name or "fastapi"), "serve", "Serving over HTTP") from error
+    from ir import telemetry
     from ir.access import open_access
     from ir.config import Settings
 
@@ -62,9 +63,13 @@ def serve(
         log_queries=log_queries,
         open_corpora=int(settings["serve.open_corpora"]),
     )
+    telemetry.setup()
     listener = listening(host, int(settings["serve.port"]) if port is None else port)
     name = f"[{host}]" if ":" in host else host
     say(f"listening on http://{name}:{listener.getsockname()[1]}/")
     write_to_stderr()
-    Server(application).run(sockets=[listener])
+    try:
+        Server(application).run(sockets=[listener])
+    finally:
+        telemetry.shutdown()
     return 0

@@ -133,7 +133,14 @@ KEYS: tuple[Key, ...] = (
         "Whether better vectors are made in the background once fast ones answer: at a terminal, 'always' or 'never'.",
         choices=("auto", "always", "never"),
     ),
-    Key("store", str, "local", "Where corpora are kept.", choices=("local",)),
+    Key(
+        "store",
+        str,
+        "local",
+        "Where new corpora are kept: 'local', or a server's address; one of PostgreSQL also keeps their names, for "
+        "all who set it.",
+        project=False,
+    ),
     Key("refresh", bool, True, "Whether a search first brings a folder's corpus up to date, when that is cheap."),
     Key("refresh_scan_ms", int, 200, "How long, in ms, the scan before such a refresh may take.", low=1, high=60_000),
     Key("refresh_max_changed", int, 50, "How many changed files such a refresh takes on.", low=0, high=100_000),
@@ -372,6 +379,27 @@ KEYS: tuple[Key, ...] = (
         str,
         None,
         "The phrases, with commas between them, by which a question about links is known; a star is any words.",
+        project=False,
+    ),
+    Key(
+        "telemetry.enabled",
+        bool,
+        False,
+        "Whether queries and requests are measured, for Prometheus and OpenTelemetry.",
+        project=False,
+    ),
+    Key(
+        "telemetry.otlp_endpoint",
+        str,
+        None,
+        "The collector that measures and spans are sent to, such as http://localhost:4318.",
+        project=False,
+    ),
+    Key(
+        "telemetry.query_text",
+        bool,
+        False,
+        "Whether spans hold what was asked for.",
         project=False,
     ),
     Key(

@@ -13,7 +13,7 @@ from ir.app.documents import tokens_of
 from ir.app.fields import clamped
 from ir.app.problems import describe
 from ir.app.session import Session
-from ir.config import corpora_dir, registry_path
+from ir.config import corpora_dir
 from ir.config.workspace import current_workspace
 from ir.errors import Cancelled, IrError, NotFound
 from ir.serve import answers, ontology, related
@@ -426,14 +426,13 @@ class _Asking:
 
 def _state_of_corpora() -> Any:
     """What changes when a corpus is registered, built or removed."""
-    found: list[Any] = []
-    for path in (registry_path(), corpora_dir()):
-        try:
-            told = path.stat()
-            found.append((told.st_mtime_ns, told.st_size))
-        except OSError:
-            found.append(None)
-    return found
+    from ir.registry import state
+
+    try:
+        told = corpora_dir().stat()
+        return state(), told.st_mtime_ns, told.st_size
+    except OSError:
+        return state()
 
 
 def _question(arguments: Any) -> Result:

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from ir import telemetry
 from ir.config.workspace import in_workspace
 from ir.errors import IrError
 from ir.serve.protocol import INTERNAL, INVALID_PARAMS, NO_METHOD, ProtocolError
@@ -83,6 +84,9 @@ class Service:
             return calls.operation(task)
         if task.method == "status":
             return calls.state()
+        if task.method == "metrics":
+            text = telemetry.metrics_text()
+            return {"text": None if text is None else text.decode()}
         raise ProtocolError(NO_METHOD, "Method not found", task.method)
 
     def _loaded(self) -> Calls:
@@ -90,8 +94,17 @@ class Service:
             if self._calls is None:
                 from ir.serve.calls import Calls
 
+                _watch()
                 self._calls = Calls(watching=self._watching)
             return self._calls
+
+
+def _watch() -> None:
+    """Measure if the user has set so; agents get their answers also where that cannot be."""
+    try:
+        telemetry.setup()
+    except IrError as error:
+        log.warning("nothing is measured: %s", error)
 
 
 def _about(task: Task) -> Any:

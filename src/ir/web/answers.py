@@ -20,6 +20,8 @@ __all__ = ["JSON", "answered", "arguments_of", "as_json", "encoded", "is_gone", 
 
 JSON = "application/json"
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+#: What nobody writes by hand is not followed deeper than this.
+_DEEPEST = 64
 #: So long after its time a call still gets to say so itself.
 _GRACE_S = 0.25
 
@@ -36,7 +38,24 @@ async def arguments_of(request: Request) -> dict[str, Any]:
         raise Refusal(400, "not_json", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
     if not isinstance(given, dict):
         raise Refusal(400, "not_an_object", "The body must be a JSON object with the fields of the request.")
+    if _is_deep(given):
+        raise Refusal(400, "too_deep", f"The body is nested more than {_DEEPEST} deep.")
     return given
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether a value is nested deeper than whoever looks into it would follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def encoded(value: Any) -> bytes:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
+from ir import telemetry
 from ir.app.operation import Operation
 from ir.app.session import Session
 from ir.errors import IrError
@@ -28,7 +30,7 @@ from ir.web.pages import Pages
 from ir.web.refusals import PROBLEM, Gone, Refusal
 from ir.web.tools import PATH as TOOLS_PATH
 from ir.web.tools import Tools
-from ir.web.work import JOB_SCHEMA, find_job, shown, visible_jobs
+from ir.web.work import JOB_SCHEMA, STATES, find_job, shown, visible_jobs
 from ir.web.workers import Workers
 
 if TYPE_CHECKING:
@@ -218,7 +220,7 @@ class Application:
         one = document.job_responses(200)
         self._add(api, "/v1/jobs/{job}", self._show_job, one, summary="Show a job")
         self._add(api, "/v1/jobs/{job}", self._cancel_job, one, method="DELETE", summary="Stop a job")
-        events = document.plain_responses({"type": "string"}, "text/event-stream")
+        events = document.plain_responses(document.events_schema(STATES), "text/event-stream")
         self._add(api, "/v1/jobs/{job}/events", self._watch_job, events, summary="Follow a job")
 
     def _add_rest(self, api: FastAPI) -> None:
@@ -391,6 +393,9 @@ class Application:
     async def _metrics(self, request: Request) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("admin")
+        text = await asyncio.to_thread(telemetry.metrics_text)
+        if text is not None:
+            return Response(text, media_type=telemetry.CONTENT_TYPE)
         raise Refusal(404, "no_metrics", "Nothing is counted here.", remedy="Ask the user to turn telemetry on.")
 
     async def _openapi(self) -> Response:
@@ -419,15 +424,24 @@ async def _left(request: Request, gone: Exception) -> Response:
 
 
 async def _not_that_way(request: Request, error: HTTPException) -> Response:
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["allow"] = ", ".join(sorted(_methods(request)))
     refusal = Refusal(
         error.status_code,
         {404: "not_found", 405: "not_that_way"}.get(error.status_code, "refused"),
         {404: "There is nothing of that name.", 405: "That cannot be asked in this way."}.get(
             error.status_code, str(error.detail)
         ),
-        headers=error.headers,
+        headers=headers,
     )
     return await _refused(request, refusal)
+
+
+def _methods(request: Request) -> set[str]:
+    """The ways in which a path can be asked."""
+    matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return {method for route in matching for method in route.methods}
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -11,7 +11,15 @@ from ir.app.schema import outside_schema, response_schema
 from ir.web.refusals import PROBLEM, TITLES, problem
 from ir.web.work import JOB_SCHEMA
 
-__all__ = ["ERRORS", "finished", "job_responses", "operation_body", "operation_responses", "plain_responses"]
+__all__ = [
+    "ERRORS",
+    "events_schema",
+    "finished",
+    "job_responses",
+    "operation_body",
+    "operation_responses",
+    "plain_responses",
+]
 
 Doc = dict[str, Any]
 Responses = dict[int | str, Doc]
@@ -53,9 +61,15 @@ _EXAMPLES: dict[str, Doc] = {
     "grep": {"pattern": "degrees", "target": "notes"},
     "info": {"target": "notes"},
     "ls": {},
+    "judge": {"set": "kitchen", "query": "how hot should the water be", "items": ["tea.md"]},
+    "judged-sets": {"name": "kitchen"},
+    "runs": {"corpus": "notes"},
+    "compare": {"run_a": "20260101-a1", "run_b": "20260102-b2"},
     "symbol": {"symbol": "Kettle.boil", "target": "code"},
     "impact": {"symbol": "Kettle.boil", "target": "code"},
 }
+#: What comes while an answer is written.
+_ANSWERING = ("search", "context", "generation", "token", "complete", "error")
 _JOB: Doc = {
     "job": "build-1f0c",
     "kind": "build",
@@ -82,7 +96,7 @@ def operation_responses(operation: Operation[Any, Any]) -> Responses:
     """What an operation that is answered at once may send."""
     content: Doc = {"application/json": {"schema": _inner(response_schema(operation))}}
     if operation.name == "ask":
-        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] = {"schema": events_schema(_ANSWERING)}
     answer = {"description": operation.response.__name__, "content": content}
     return {200: answer, **refusals((*ERRORS, *_WITH_BODY))}
 
@@ -97,6 +111,17 @@ def job_responses(status: int) -> Responses:
         answer["headers"] = {"Location": {"schema": {"type": "string"}, "description": "Where to ask for the job."}}
     more = (*ERRORS, *_WITH_BODY) if status == 202 else (*ERRORS, 400, 405)
     return {status: answer, **refusals(more)}
+
+
+def events_schema(kinds: Iterable[str]) -> Doc:
+    """One of the events that come: its kind, and JSON."""
+    return {
+        "type": "object",
+        "properties": {
+            "event": {"type": "string", "enum": list(kinds)},
+            "data": {"type": "string", "contentMediaType": "application/json"},
+        },
+    }
 
 
 def plain_responses(schema: Doc, kind: str = "application/json", *, guarded: bool = True) -> Responses:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from secrets import token_hex
 from typing import Any
 
+from ir.events import emit
 from ir.web.admission import Admission, Guest
 from ir.web.limits import Limits
 from ir.web.logs import Logs
@@ -72,7 +73,9 @@ class Guard:
             if not visit.status:
                 await visit.refuse(Refusal(500, "unexpected", "Unexpected; the log of the server says where."))
         finally:
-            self._logs.answered(visit.told(), visit.error)
+            told = visit.told()
+            self._logs.answered(told, visit.error)
+            emit("ir.http.duration_ms", told["ms"], route=_route_of(scope), status=visit.status)
 
     async def _let_in(self, visit: _Visit, scope: Scope, receive: Receive) -> None:
         self._origins.check(visit.headers)
@@ -112,6 +115,13 @@ class Guard:
                 408, "too_slow", f"The request was not complete after {self._limits.body_s:g} s.", close=True
             ) from None
         return _replay(bytes(body), receive)
+
+
+def _route_of(scope: Scope) -> str:
+    """What was asked for, by a name of ours: a path may hold anything."""
+    if scope["path"] == "/mcp":
+        return "mcp"
+    return getattr(scope.get("route"), "operation_id", None) or "none"
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

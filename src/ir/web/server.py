@@ -61,8 +61,11 @@ class Server(uvicorn.Server):
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal asks to leave, the second does not wait. uvicorn's own would end the process by the same
+        signal once all is done; whoever looks after a service takes that for a failure."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
         self._application.close_soon()
-        super().handle_exit(sig, frame)
 
     def stop(self) -> None:
         """End as on a signal; may be called on any thread."""

@@ -11,9 +11,9 @@ from ir.serve.jobs import Job, Jobs
 from ir.web.admission import Guest
 from ir.web.refusals import Refusal
 
-__all__ = ["JOB_SCHEMA", "find_job", "shown", "visible_jobs"]
+__all__ = ["JOB_SCHEMA", "STATES", "find_job", "shown", "visible_jobs"]
 
-_STATES = ("waiting", "running", "done", "failed", "cancelled")
+STATES = ("waiting", "running", "done", "failed", "cancelled")
 _NUMBER = {"type": ["number", "null"]}
 
 JOB_SCHEMA: dict[str, Any] = {
@@ -22,7 +22,7 @@ JOB_SCHEMA: dict[str, Any] = {
         "job": {"type": "string", "description": "By which to ask for it."},
         "kind": {"type": "string", "description": "The operation."},
         "corpus": {"type": "string"},
-        "state": {"type": "string", "enum": list(_STATES)},
+        "state": {"type": "string", "enum": list(STATES)},
         "stage": {"type": "string", "description": "What is being done."},
         "done": {"type": "integer"},
         "total": {"type": ["integer", "null"]},

@@ -136,13 +136,22 @@ class PostgresStore(BaseStore):
             writing = self._own.writing = Writing.begin(connection, self.address, patience)
             try:
                 yield
-                writing.commit(thorough=thorough)
+                writing.commit(thorough=thorough, ask=self._ask_before_commit)
             finally:
                 self._own.writing = None
             if writing.writes and self._replica is not None:
                 self._behind = writing.state.version
         if writing.litters or (thorough and writing.large):
             self._tidy()
+
+    def taken_up(self) -> int:
+        """The tables of the corpus with their indexes, as the server has them on its disk."""
+        rows = self._rows(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind IN ('r', 'm')",
+            self.address.schema,
+        )
+        return int(rows[0][0]) if rows else 0
 
     def _tidy(self) -> None:
         with suppress(psycopg.Error, IrError), self._primary.lend() as connection:
