@@ -78,7 +78,8 @@ Reranker = Callable[[str, Sequence[Mapping[str, Any]]], Sequence[float]]
 class IndexingStrategy(Protocol):
     """Takes one artifact apart. It may carry ``version``, a string that is part of its id.
 
-    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`.
+    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`; and
+    ``graph`` how they follow the links that it makes: one of :data:`ir.options.GRAPHS`.
     """
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan: ...

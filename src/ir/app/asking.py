@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, MODE
+from ir.app.arguments import ALIASES, CHAPTERS, EMBEDDER, FILTER, FUSION, GRAPH, GRAPH_FIRST, MODE
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
@@ -40,6 +40,7 @@ class AskRequest(Value):
         Arg("how many passages to answer from", min=1, max=50, clamp=True, short="-k", metavar="N"),
     ] = DFLT_K
     mode: Annotated[str | None, MODE] = None
+    fusion: Annotated[str | None, FUSION] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
     rerank: Annotated[
@@ -56,6 +57,10 @@ class AskRequest(Value):
     history: Annotated[
         tuple[Mapping[str, str], ...], Arg("the turns of the conversation before", option=False, max_items=100)
     ] = ()
+    graph: Annotated[str | None, GRAPH] = None
+    chapters: Annotated[int | None, CHAPTERS] = None
+    graph_first: Annotated[bool, GRAPH_FIRST] = False
+    aliases: Annotated[bool | None, ALIASES] = None
 
     def __post_init__(self) -> None:
         for turn in self.history if isinstance(self.history, (list, tuple)) else ():
@@ -191,6 +196,11 @@ def _search_request(request: AskRequest, query: str) -> SearchRequest:
         embedder=request.embedder,
         rerank=request.rerank,
         per_file=request.k,
+        fusion=request.fusion,
+        graph=request.graph,
+        chapters=request.chapters,
+        graph_first=request.graph_first,
+        aliases=request.aliases,
     )
 
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.options import AUTO_RANKING, DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES, RANKINGS
+from ir.options import (
+    AUTO_GRAPH,
+    AUTO_RANKING,
+    DFLT_FUSION,
+    FUSIONS,
+    GRAPHS,
+    KEYWORD_BACKENDS,
+    LANGUAGES,
+    MODES,
+    RANKINGS,
+)
 from ir.secrets.addresses import masked
 
 __all__ = ["KEYS", "Key", "key_named", "names"]
@@ -118,6 +128,14 @@ KEYS: tuple[Key, ...] = (
         "What ranks beside meaning and words: 'code' what is known of source code, 'plain' nothing, 'auto' as the "
         "corpus was built.",
         choices=(AUTO_RANKING, *RANKINGS),
+    ),
+    Key(
+        "graph",
+        str,
+        AUTO_GRAPH,
+        "How links lift what good results lead to: 'expand', 'propagate', 'additive', 'frontier', 'none', or 'auto' as "
+        "the corpus was built.",
+        choices=(AUTO_GRAPH, *GRAPHS),
     ),
     Key(
         "language",
