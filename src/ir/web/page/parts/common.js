@@ -69,7 +69,7 @@ export function Answer({ answer, children, lines, idle }) {
   if (answer.state === "idle") return idle || null;
   if (answer.state === "failed") return html`<${Wrong} error=${answer.error} again=${answer.again} />`;
   if (!answer.data) return html`<${Waiting} lines=${lines} />`;
-  return html`<div class=${answer.state === "loading" ? "again" : ""} aria-busy=${answer.state === "loading"}>${children(answer.data)}</div>`;
+  return html`<div class=${answer.state === "loading" ? "answered again" : "answered"} aria-busy=${answer.state === "loading"}>${children(answer.data)}</div>`;
 }
 
 export function Field({ label, hint, children, wide = false }) {

@@ -1,7 +1,7 @@
 // How to search: the fields that the lab, the comparison and the address share.
 
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { Field, Select } from "./common.js";
+import { Check, Field, Select } from "./common.js";
 
 export const LISTS = ["in"];
 const WORDS = ["mode", "fusion", "rerank", "ranking", "words", "meaning", "branch", "embedder", "graph"];
@@ -14,6 +14,8 @@ export function searchBody(asked, corpora) {
   for (const name of WORDS) if (asked[name]) body[name] = asked[name];
   for (const name of NUMBERS) if (asked[name]) body[name] = Number(asked[name]);
   if (asked.filter) body.filter = readFilter(asked.filter);
+  if (asked.names) body.graph_first = true;
+  if (asked.aliases) body.aliases = asked.aliases === "yes";
   if (asked.surface) body.surfaces = split(asked.surface);
   if (asked.glob) body.globs = split(asked.glob);
   return body;
@@ -59,13 +61,13 @@ export function Line({ value = "", onDone, ...more }) {
 /** The options in a row, the rarer ones behind a word. `name` sets the two sides of a comparison apart. */
 export function Options({ values, onChange, name = "" }) {
   const set = (field) => (value) => onChange({ [field]: value });
-  const rare = ["filter", "surface", "glob", "words", "meaning", "per_file", "branch", "embedder", "chapters"];
+  const rare = ["filter", "surface", "glob", "words", "meaning", "per_file", "branch", "embedder", "chapters", "names", "aliases"];
   const used = rare.filter((field) => values[field]);
   const list = `rerankers${name}`;
   return html`<div class="options">
     <div class="fields">
       <${Field} label="Mode"><${Select} value=${values.mode} onChange=${set("mode")} choices=${[["", "as set"], ["hybrid", "hybrid"], ["dense", "meaning"], ["lexical", "words"]]} /><//>
-      <${Field} label="Fusion"><${Select} value=${values.fusion} onChange=${set("fusion")} disabled=${values.mode === "dense" || values.mode === "lexical"} choices=${[["", "as set"], "blend", "rrf", "minmax", "dbsf"]} /><//>
+      <${Field} label="Fusion"><${Select} value=${values.fusion} onChange=${set("fusion")} disabled=${values.mode === "dense" || values.mode === "lexical"} choices=${[["", "as set"], "blend", "rrf", "minmax", "dbsf", "minmax_corpus"]} /><//>
       <${Field} label="Rerank"><${Line} value=${values.rerank} onDone=${set("rerank")} list=${list} placeholder="none" /><datalist id=${list}><option value="maxsim" /><option value="cross-encoder:" /><option value="http:" /></datalist><//>
       <${Field} label="Graph"><${Select} value=${values.graph} onChange=${set("graph")} choices=${[["", "as set"], "none", "additive", "frontier", "propagate", "expand"]} /><//>
       <${Field} label="Ranking"><${Select} value=${values.ranking} onChange=${set("ranking")} choices=${[["", "auto"], "code", "plain"]} /><//>
@@ -81,8 +83,10 @@ export function Options({ values, onChange, name = "" }) {
         <${Field} label="Meaning instead"><${Line} value=${values.meaning} onDone=${set("meaning")} /><//>
         <${Field} label="Per file"><${Line} type="number" min="1" value=${values.per_file} onDone=${set("per_file")} class="short" /><//>
         <${Field} label="Chapters" hint="of a book"><${Line} type="number" min="1" value=${values.chapters} onDone=${set("chapters")} class="short" /><//>
+        <${Field} label="Aliases"><${Select} value=${values.aliases} onChange=${set("aliases")} choices=${[["", "as set"], ["yes", "read too"], ["no", "leave out"]]} /><//>
         <${Field} label="Git branch"><${Line} value=${values.branch} onDone=${set("branch")} spellcheck="false" /><//>
         <${Field} label="Embedder"><${Line} value=${values.embedder} onDone=${set("embedder")} spellcheck="false" /><//>
+        <${Check} label="Only what the names in it lead to" checked=${Boolean(values.names)} onChange=${set("names")} />
       </div>
     </details>
   </div>`;

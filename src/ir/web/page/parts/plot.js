@@ -27,7 +27,7 @@ export function Plot({ title, lines, x = "depth" }) {
         cursor: { y: false },
         legend: { live: true },
         scales: { x: { time: false, distr: points[0] > 0 ? 3 : 1 }, y: { range: (_, low, high) => [Math.min(0, low), Math.max(high * 1.05, 0.1)] } },
-        axes: [{ ...axis, splits: () => points, values: (_, all) => all.map(String), label: x, labelSize: 18, labelFont: "12px system-ui" }, { ...axis, size: 44 }],
+        axes: [{ ...axis, splits: () => points, filter: (_, all) => all, values: (_, all) => all.map(String), label: x, labelSize: 18, labelFont: "12px system-ui" }, { ...axis, size: 44 }],
         series: [{ label: x }, ...lines.map(([name], at) => ({ label: name, stroke: colours[at % colours.length], width: 2, dash: at === 1 ? [7, 4] : undefined, points: { show: true, size: 5 }, value: (_, value) => score(value) }))],
       }, [points, ...lines.map(([, by]) => points.map((point) => by[point] ?? null))], place.current);
       const watch = new ResizeObserver(() => plot.setSize({ width: sized(), height: 210 }));

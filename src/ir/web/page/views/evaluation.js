@@ -76,7 +76,7 @@ function Measure() {
       <${Field} label="Cases"><${Select} value=${set} onChange=${put("cases")} choices=${names} /><//>
       <div class="field any"><span class="label">Corpus</span><${CorpusChoice} one chosen=${[corpus]} onChange=${([name]) => put("corpus")(name)} /></div>
       <${Field} label="Mode"><${Select} value=${form.mode} onChange=${put("mode")} choices=${[["", "as set"], "hybrid", ["dense", "meaning"], ["lexical", "words"]]} /><//>
-      <${Field} label="Fusion"><${Select} value=${form.fusion} onChange=${put("fusion")} choices=${[["", "as set"], "blend", "rrf", "minmax", "dbsf"]} /><//>
+      <${Field} label="Fusion"><${Select} value=${form.fusion} onChange=${put("fusion")} choices=${[["", "as set"], "blend", "rrf", "minmax", "dbsf", "minmax_corpus"]} /><//>
       <${Field} label="Label"><input value=${form.label || ""} maxlength="200" onInput=${(event) => put("label")(event.target.value)} placeholder="a few words" /><//>
       <button type="submit" class="main" disabled=${told === "running"}>${told === "running" ? "Measuring…" : "Measure"}</button>
       <${CopyAs} operation="eval" body=${body} />
@@ -119,7 +119,13 @@ function Run({ id }) {
   const body = { id, depth: 5 };
   const answer = useAnswer((signal) => call("runs", body, { signal }), id);
   const [error, setError] = useState(null);
+  const [sure, setSure] = useState(false);
   const drop = async () => {
+    if (!sure) {
+      setSure(true);
+      say("Press once more to remove it for good.");
+      return;
+    }
     try {
       await call("forget-run", { id });
       forget("sets");
@@ -130,14 +136,14 @@ function Run({ id }) {
   };
   return html`<div class="lab"><p><a href=${href("eval")}>← Evaluation</a></p>
     <${Answer} answer=${answer}>${({ runs: [run], queries }) => html`
-      <div class="row between"><h1>${run.label || run.id}</h1><span class="row"><button type="button" class="quiet" onClick=${drop}>Remove this run</button><${CopyAs} operation="runs" body=${body} /></span></div>
+      <div class="row between"><h1>${run.label || run.id}</h1><span class="row"><button type="button" class="quiet" onClick=${drop} onBlur=${() => setSure(false)}>${sure ? "Remove it for good?" : "Remove this run"}</button><${CopyAs} operation="runs" body=${body} /></span></div>
       <${Wrong} error=${error} />
       <${Notes} notes=${[...(run.drifted ? [`${count(run.drifted, "case")} have answers that are no longer in the corpus.`] : []), ...(run.degraded ? ["A part of the search was missing while this was measured."] : [])]} kind="doubt" />
       <dl class="facts">${Object.entries(run.metrics).filter(([name]) => !name.includes("@") || name.endsWith("@10")).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${score(value)}</dd></div>`)}${run.abstention_accuracy === null ? null : html`<div><dt>abstains rightly</dt><dd>${score(run.abstention_accuracy)}</dd></div>`}</dl>
-      <${Pairs} pairs=${[["corpus", run.corpus], ["cases", `${run.cases}: ${number(run.n_cases)}, of which ${number(run.n_abstention)} without an answer`], ["settings", Object.entries(run.settings).map(([name, value]) => `${name} ${value}`).join(", ")], ["model", run.embedder], ["outcomes", Object.entries(run.outcomes).map(([name, many]) => `${number(many)} ${name}`).join(", ")], ["when", run.at]]} />
+      <${Pairs} pairs=${[["corpus", run.corpus], ["cases", `${run.cases}: ${number(run.n_cases)}, of which ${number(run.n_abstention)} without an answer`], ["settings", Object.entries(run.settings).map(([name, value]) => `${name} ${value}`).join(", ")], ["model", run.embedder], ["outcomes", Object.entries(run.outcomes).map(([name, many]) => `${number(many)} ${name.replaceAll("_", " ")}`).join(", ")], ["when", run.at]]} />
       <div class="two">${Object.entries(run.curves).map(([name, by]) => html`<${Plot} key=${name} title=${name} lines=${[[run.label || run.mode, by]]} />`)}</div>
       <h2>Queries</h2>
-      <div class="scroll" tabindex="0" role="region" aria-label="Queries of the run"><table><thead><tr><th scope="col">query</th><th scope="col">outcome</th><th scope="col" class="num">rank</th><th scope="col">found</th></tr></thead><tbody>${queries.map((one) => html`<tr key=${one.id}><th scope="row"><a href=${href("search", { q: one.query, in: run.corpus, mode: run.mode, fusion: run.settings.fusion })}>${one.query}</a></th><td><${Tag}>${one.outcome}<//></td><td class="num">${one.rank ?? "–"}</td><td>${one.ranking.map(([item], at) => html`<span key=${at} class=${one.judgements[item] > 0 ? "right" : "faint"}>${at ? ", " : ""}${item}</span>`)}</td></tr>`)}</tbody></table></div>`}<//></div>`;
+      <div class="scroll" tabindex="0" role="region" aria-label="Queries of the run"><table><thead><tr><th scope="col">query</th><th scope="col">outcome</th><th scope="col" class="num">rank</th><th scope="col">found</th></tr></thead><tbody>${queries.map((one) => html`<tr key=${one.id}><th scope="row"><a href=${href("search", { q: one.query, in: run.corpus, mode: run.mode, fusion: run.settings.fusion })}>${one.query}</a></th><td><${Tag}>${one.outcome.replaceAll("_", " ")}<//></td><td class="num">${one.rank ?? "–"}</td><td>${one.ranking.map(([item], at) => html`<span key=${at} class=${one.judgements[item] > 0 ? "right" : "faint"}>${at ? ", " : ""}${item}</span>`)}</td></tr>`)}</tbody></table></div>`}<//></div>`;
 }
 
 function Comparison({ a, b }) {
