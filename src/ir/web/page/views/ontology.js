@@ -118,7 +118,7 @@ function Query({ corpus, asked, change }) {
       <${Notes} notes=${[...data.notes, ...data._meta.notes]} />
       ${data._meta.degraded.length ? html`<p class="notes doubt">Done without: ${data._meta.degraded.join(", ")}.</p>` : null}
       <div class="split"><ol class="cards">${data.results.map((one) => html`<li class="card" key=${one.chunkId}>
-        <div class="row between"><h3><a href=${href("doc", { in: corpus, id: one.path, line: one.lineStart, end: one.lineEnd, node: one.symbolKey })}>${one.symbolKey ? one.symbolKey.split("/").pop() : one.path}</a></h3><span class="num">${score(one.score)}</span></div>
+        <div class="row between"><h3><a href=${href("doc", { in: corpus, id: one.path, line: one.lineStart, end: one.lineEnd, node: one.symbolKey })}>${one.symbolKey ? one.symbolKey.split("/").pop().replace(/[.#]$/, "") || one.path : one.path}</a></h3><span class="num">${score(one.score)}</span></div>
         <p class="place"><span class="cite">${one.path}${one.lineStart ? `:${one.lineStart}` : ""}</span> ${[one.objectType, one.chunkLevel, one.provenance].filter(Boolean).map((word) => html`<${Tag} key=${word}>${word}<//> `)}<span class="faint">${Object.entries(one.sourceRanks).map(([name, rank]) => `${name} #${rank}`).join(" · ")}</span></p>
         <pre class="excerpt code clamp" tabindex="0">${one.text}</pre>
       </li>`)}</ol>

@@ -56,9 +56,10 @@ export default function Search({ params }) {
     <${CorpusChoice} chosen=${corpora} onChange=${(names) => change({ in: names })} />
     <${Options} values=${asked} onChange=${change} />
     ${unread ? html`<${Wrong} error=${unread} />` : null}
+    ${asked.q ? null : html`<${Begin} corpora=${corpora} />`}
     <div class="split">
       <section aria-label="Results" class="results">
-        <${Answer} answer=${answer} lines=${9} idle=${unread ? null : html`<${Empty} title="Search by meaning and by words."><p>Press <kbd>/</kbd> to write, <kbd>?</kbd> for all keys.</p><//>`}>${(data) => html`
+        <${Answer} answer=${answer} lines=${9}>${(data) => html`
           <div class="row between head">
             <h2>${found.length ? count(found.length, "result") : "Nothing was found"} <span class="faint">in ${data.corpora.join(", ")} · ${ms(answer.ms)}</span></h2>
             <span class="row">
@@ -73,6 +74,23 @@ export default function Search({ params }) {
       </section>
       <aside aria-label="How this came about" class="about">${answer.data ? html`<${About} data=${answer.data} />` : null}</aside>
     </div>
+  </div>`;
+}
+
+/** What there is to do, for who comes here for the first time. */
+function Begin({ corpora }) {
+  const views = [
+    ["discover", "Discover", "A few answers, or the word that nothing here answers."],
+    ["ask", "Ask", "An answer in sentences, each with the passage that it comes from."],
+    ["compare", "Side by side", "One query, two ways to search, and what moved."],
+    ["ontology", "Ontology", "Types and links; who calls what in code."],
+    ["ground", "Grounding", "Which terms of a vocabulary people mean."],
+    ["eval", "Evaluation", "What you judged, what was measured, which way is better."],
+    ["corpora", "Corpora", "What can be searched, and how fresh it is."],
+  ];
+  return html`<div class="begin">
+    <p class="faint">Search by meaning and by words. Press <kbd>/</kbd> to write, <kbd>?</kbd> for all keys.</p>
+    <ul>${views.map(([name, title, does]) => html`<li key=${name}><a href=${href(name, { in: corpora })}><b>${title}</b><span>${does}</span></a></li>`)}</ul>
   </div>`;
 }
 
