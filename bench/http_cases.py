@@ -1,5 +1,5 @@
-"""``python -m bench.http_cases``: thousands of requests made from the OpenAPI document of ``ir serve``, at random and at
-the bounds of every field, to a server without tokens, to one with a token, and to one that is not shown its token.
+"""``python -m bench.http_cases``: thousands of requests made from the OpenAPI document of ``ir serve``, at random and
+at the bounds of every field, to a server without tokens, to one with a token, and to one that is not shown its token.
 
 schemathesis makes the cases and holds every answer against the document: no failure of the server, no status, header,
 form or value that is not declared, nothing taken that the document forbids.
@@ -24,7 +24,7 @@ from urllib.request import urlopen
 NOTES = {
     "tea.md": "# Tea\n\nSteep green tea at 80 degrees.\n\nBoiling water makes it bitter. See [bread](bread.md).\n",
     "bread.md": "# Bread\n\nKnead the dough for ten minutes.\n\nLet it rise before baking.\n",
-    "kettle.py": '"""Boils water."""\n\n\ndef boil(litres):\n    return heat(litres)\n\n\ndef heat(litres):\n    return litres\n',
+    "kettle.py": '"""Boils water."""\n\n\ndef boil(x):\n    return heat(x)\n\n\ndef heat(x):\n    return x\n',
 }
 #: What is right by the document may still name what is not there, or not fit together.
 CONFIG = """[checks.positive_data_acceptance]

@@ -7,11 +7,14 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
 
+from ir.app.operation import Value
+from ir.base import json_clean
 from ir.errors import Cancelled, DeadlineExceeded, IrError
 from ir.web.refusals import Gone, Refusal, of_error
 from ir.web.workers import Workers
@@ -19,7 +22,12 @@ from ir.web.workers import Workers
 __all__ = ["JSON", "answered", "arguments_of", "as_json", "encoded", "is_gone", "late"]
 
 JSON = "application/json"
-_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+_OPTIONS = (
+    orjson.OPT_NON_STR_KEYS
+    | orjson.OPT_SERIALIZE_NUMPY
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+)
 #: What nobody writes by hand is not followed deeper than this.
 _DEEPEST = 64
 #: So long after its time a call still gets to say so itself.
@@ -59,11 +67,20 @@ def _is_deep(value: Any) -> bool:
 
 
 def encoded(value: Any) -> bytes:
-    """JSON of plain values. What the quick way does not take, as a number of more than 64 bits, goes the other."""
+    """JSON of values and of responses, as their ``to_dict`` has it: what is plain already is not made so again.
+
+    What the quick way does not take, as a number of more than 64 bits or half a character, goes the other.
+    """
+    shallow = isinstance(value, Value) and type(value).to_dict is Value.to_dict
+    told = {item.name: getattr(value, item.name) for item in fields(value)} if shallow else value
     try:
-        return orjson.dumps(value, option=_OPTIONS)
+        return orjson.dumps(told, option=_OPTIONS, default=_plain)
     except TypeError:
-        return json.dumps(value, ensure_ascii=True, default=str).encode()
+        return json.dumps(json_clean(value), ensure_ascii=True).encode()
+
+
+def _plain(value: Any) -> Any:
+    return value.to_dict() if is_dataclass(value) and hasattr(value, "to_dict") else json_clean(value)
 
 
 def as_json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -259,7 +259,7 @@ class Application:
                 response = self.session.call(
                     name, arguments, door="http", caller=caller, deadline_s=seconds, cancelled=stop.is_set
                 )
-                return encoded(response.to_dict())
+                return encoded(response)
 
             body = await answered(request, workers, work, seconds, arguments)
             return Response(body, media_type="application/json")
