@@ -48,10 +48,13 @@ __all__ = [
     "Where",
     "WithBodies",
     "WithBodyFile",
+    "WithCompletion",
+    "WithDrop",
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
     "WithNotes",
+    "WithParts",
     "WithPassedOver",
     "WithPath",
     "WithRoot",
@@ -132,6 +135,14 @@ class WithNotes(Protocol):
     """A strategy that has something to say of all that it took apart since it was last asked."""
 
     def notes(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class WithCompletion(Protocol):
+    """A strategy that has something to draw once all items are in the store, in the transaction of the build."""
+
+    def complete(self, store: Store, /) -> bool:
+        """Whether anything changed."""
 
 
 @runtime_checkable
@@ -436,6 +447,22 @@ class WithLockTimeout(Protocol):
     """A store that waits for another writer, for so many seconds."""
 
     lock_timeout: float
+
+
+@runtime_checkable
+class WithDrop(Protocol):
+    """A store that can remove the corpus with all that belongs to it."""
+
+    def drop(self) -> None: ...
+
+
+@runtime_checkable
+class WithParts(Protocol):
+    """A store on a server that tells what of the server's its corpus takes up, and what its whole workspace does."""
+
+    def own_parts(self) -> list[str]: ...
+    def workspace_parts(self) -> list[str]: ...
+    def drop_parts(self, parts: Sequence[str]) -> None: ...
 
 
 @runtime_checkable

@@ -221,7 +221,9 @@ ALLOWED = {
     "ir discover --disclose ": ["metadata", "body", "bundled"],
     "ir discover --expand ": ["window", "parent"],
     "ir discover --min-score ": ["auto", "none"],
-    "ir register x --kind ": ["files", "code", "skills", "packages", "reports", "sessions", "records", "jsonl", "mcp"],
+    "ir register x --kind ": [
+        *("files", "code", "book", "skills", "packages", "reports", "sessions", "records", "jsonl", "mcp")
+    ],
     "ir build --language ge": ["german"],
     "ir eval --fusion b": ["blend"],
     "ir eval-select --strategy t": ["top_k"],

@@ -84,6 +84,7 @@ SURFACES = Arg(
 EMBEDDER = Arg(
     "the embedding model: box, default or a model's name",
     blank=False,
+    bare=True,
     metavar="NAME",
     complete="ir.embed.models:known_names",
 )
@@ -95,10 +96,12 @@ STRATEGY = Arg(
     help="conservative, top_k, abs_threshold, rel_threshold or score_gap.",
 )
 CANDIDATES = Arg("candidates for each case", min=1, max=1000, short="-k", metavar="N")
-CASES = Arg("a file of cases, or a folder in BEIR's layout", metavar="CASES", blank=False)
+CASES = Arg(
+    "a set of cases by name, a file of them, or a folder in BEIR's layout", metavar="CASES", blank=False, bare=True
+)
 DRY_RUN = Arg("only say what would be done", short="-n")
 REPLACE = Arg("replace a file that exists", flag="--force", short="-f")
-HTML = Arg("also write a page with tables and plots", metavar="FILE")
+HTML = Arg("also write a page with tables and plots", metavar="FILE", private=True)
 SYMBOL = Arg("a name, Class.method, path::name, path:line or symbolKey", blank=False, max_chars=2000, metavar="SYMBOL")
 LINES = Arg("lines of context before and after", min=0, max=100, clamp=True, metavar="N")
 MAX_TOKENS = Arg("about how many tokens of text to return at most", min=1, max=100_000, clamp=True, metavar="N")

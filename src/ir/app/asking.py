@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,7 +43,9 @@ class AskRequest(Value):
     fusion: Annotated[str | None, FUSION] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
-    rerank: Annotated[str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False)] = None
+    rerank: Annotated[
+        str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False, bare=True)
+    ] = None
     llm: Annotated[bool | None, Arg("ask the configured language model; without, the best sentences answer")] = None
     context_tokens: Annotated[
         int, Arg("about how many tokens of passages to answer from", min=50, max=100_000, clamp=True, metavar="N")
@@ -163,7 +165,9 @@ def ask_events(request: AskRequest, ctx: Context, *, texts: dict[int, str] | Non
     response = search_operation(_search_request(request, query), ctx)
     corpora, notes = list(response.corpora), list(response.notes)
     llm, missing = _writer_or_why(request, ctx)
-    passages = [_passage(one, response.corpus) for one in response.found[: request.k]]
+    found = response.found[: request.k]
+    summaries = _page_summaries(found, response.corpus, ctx)
+    passages = [_passage(one, response.corpus, summaries.get(one.rank, "")) for one in found]
     if texts is not None:
         texts.update({passage.number: passage.text for passage in passages})
     refused = None
@@ -220,7 +224,25 @@ def _writer(request: AskRequest, ctx: Context) -> LlmClient:
     return LlmClient.from_settings(temperature=0.0, max_tokens=request.answer_tokens)
 
 
-def _passage(found: Found, corpus: str) -> Any:
+def _page_summaries(found: Sequence[Found], corpus: str, ctx: Context) -> dict[int, str]:
+    """What the pages of passages say in short, by rank; only a book's passages have any."""
+    wanted: dict[str, dict[int, str]] = {}
+    for one in found:
+        about = one.hit.metadata
+        if isinstance(about.get("chunk"), str) and about.get("page") is not None:
+            wanted.setdefault(one.hit.source or corpus, {})[one.rank] = about["chunk"]
+    told: dict[int, str] = {}
+    for name, chunks in wanted.items():
+        with ctx.open(name).store.snapshot() as snapshot:
+            nodes = snapshot.nodes(list(dict.fromkeys(chunks.values())))
+        for rank, chunk in chunks.items():
+            summary = nodes[chunk].properties.get("page_summary") if chunk in nodes else None
+            if summary:
+                told[rank] = str(for_show(summary))
+    return told
+
+
+def _passage(found: Found, corpus: str, summary: str = "") -> Any:
     from ir.answer import Passage
 
     hit, cited = found.hit, found.citation
@@ -236,6 +258,7 @@ def _passage(found: Found, corpus: str) -> Any:
         section=cited.heading,
         line=cited.first_line,
         end_line=cited.last_line,
+        summary=summary,
     )
 
 

@@ -59,6 +59,7 @@ class SearchRequest(Value):
             "read the best again: maxsim, cross-encoder:MODEL, http:MODEL",
             metavar="NAME",
             complete=("maxsim", "cross-encoder:", "http:"),
+            bare=True,
         ),
     ] = None
     words: Annotated[str | None, Arg("the words to look for, if other than the query", metavar="TEXT", blank=False)] = (

@@ -110,6 +110,14 @@ class TraversalConfig:
             }
         return cls(**given)
 
+    @classmethod
+    def load_from_mongo(cls, ruleset_id: str, mongo_uri: str | None = None, *, version: str | None = None) -> Self:
+        """The configuration of a set of books in MongoDB (see :mod:`ir.book.mongo`): of a version, else the latest."""
+        from ir.store.mongo.collections import BookCollections
+
+        with BookCollections(mongo_uri) as collections:
+            return cls.of(collections.read_config(ruleset_id, version))
+
     @property
     def names(self) -> tuple[str, ...]:
         """All names, those of conditions first."""

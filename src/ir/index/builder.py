@@ -10,6 +10,7 @@ from typing import Any
 
 from ir.base import IndexPlan, Row, ledger_key, storable
 from ir.errors import InvalidInput
+from ir.index.allowance import within_quota
 from ir.index.corpus import Corpus
 from ir.index.decompose import plan_of, rows_of
 from ir.index.embedder import is_of
@@ -26,7 +27,7 @@ from ir.index.spaces import fill, free_name
 from ir.index.writer import Held, Writer
 from ir.links import Edge, edges_of_links
 from ir.options import count
-from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithNotes, WithPassedOver, WithScope
+from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithCompletion, WithNotes, WithPassedOver, WithScope
 from ir.select.gate import AUTOMATIC
 
 __all__ = ["EmptyCorpus", "build", "prunes"]
@@ -82,7 +83,7 @@ def build(
     if store is None:
         from ir.store import CorpusStore
 
-        store = CorpusStore.local(source.name)
+        store = within_quota(CorpusStore.local(source.name), source.name)
     began = time.perf_counter()
     with rarely_collected(), store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)
@@ -329,6 +330,8 @@ class _Job:
 
     def _finish(self) -> None:
         recipe = self.recipe
+        if isinstance(recipe.strategy, WithCompletion):
+            self.written = recipe.strategy.complete(self.store) or self.written
         dim = self.writer.dim or self.dim or (recipe.config.get("dim") if self._same_embedder() else None)
         settings = recipe.settings(self.source, dim)
         settings.pop(_KEPT, None)

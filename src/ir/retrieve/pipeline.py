@@ -12,7 +12,9 @@ import numpy as np
 
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, Meta, SearchHit
+from ir.config.workspace import current_workspace
 from ir.errors import InvalidInput
+from ir.events import emit, is_heard
 from ir.filters import parse_filter
 from ir.options import WHOLE_ALPHA, CorpusDefault, SearchKeywords, SearchOptions, choice, shows_keywords
 from ir.protocols import Snapshot
@@ -89,7 +91,30 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
         _check_surfaces(snapshot, options)
         hits = _Session(corpus, snapshot, options, meta).hits(query)
     meta["timings"]["total_ms"] = (perf_counter() - started) * 1e3
+    if is_heard():
+        _tell(meta)
     return Hits(hits, meta)
+
+
+#: Where a search goes without something, by the name that a composed query has for it.
+_SINKS = {"dense": "dense", "lexical": "keyword", "reranker": "reranker"}
+
+
+def _tell(meta: Meta) -> None:
+    """The events of one search."""
+    emit("ir.search.duration_ms", meta["timings"]["total_ms"], mode=meta["mode"], reranked=meta["reranked"])
+    for stage in meta["stages"]:
+        if not (stage["ms"] and (stage["ran"] or stage["degraded"])):
+            continue
+        emit("ir.search.stage.duration_ms", stage["ms"], stage=stage["name"])
+        if stage["name"] == "rerank":
+            emit("retrieval.rerank.duration_ms", stage["ms"])
+    cost = meta.get("rerank", {}).get("cost_usd")
+    if cost is not None:
+        emit("retrieval.rerank.cost_usd", cost, workspace=current_workspace())
+    for part in meta["degraded"]:
+        if part in _SINKS:
+            emit("retrieval.degraded", sink=_SINKS[part])
 
 
 def _named(given: Any) -> Any:
