@@ -77,7 +77,7 @@ def make_corpora(folder: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path, *options: str) -> Iterator[Process]:
+def served(*options: str) -> Iterator[Process]:
     """``ir serve`` over the corpora of the home that is set."""
     process = Process(*options)
     try:

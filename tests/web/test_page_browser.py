@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ import pytest
 from tests.clients.npm import package_file
 from tests.web.browser import HOSTILE, Tab, chromium, home, make_corpora, served
 from tests.web.served import Process
+
+from ir.cli.main import run
+from ir.serve.offer import page as offered
 
 AXE = ("axe-core", "4.14.0", "axe.min.js")
 #: Each view, and what is there once it has its answers.
@@ -42,11 +46,15 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    folder = tmp_path_factory.mktemp("page")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, folder: Path) -> Iterator[Process]:
     with home(folder):
         make_corpora(folder)
-        with served(folder) as one:
+        with served() as one:
             yield one
 
 
@@ -181,6 +189,26 @@ def test_what_is_shown_can_be_copied_as_other_calls(tab: Tab, server: Process) -
         "name": "search",
         "arguments": {"query": "it's tea", "corpus": "notes", "k": 3, "mode": "lexical"},
     }
+
+
+@pytest.mark.parametrize(
+    "view", ["several corpora", "discover", "ask", "document", "symbol", "callers", "query", "grounding"]
+)
+def test_a_copied_command_runs_and_a_copied_tool_call_has_arguments_that_the_tool_has(
+    tab: Tab, folder: Path, view: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, there = VIEWS[view]
+    page = tab.open(place)
+    page.wait_for_selector(there)
+    page.get_by_role("button", name="Copy as…").first.click()
+    ways = dict(zip(page.locator(".way h3").all_inner_texts(), page.locator(".way pre").all_inner_texts(), strict=True))
+    with home(folder):
+        assert run(shlex.split(ways["Command line"])[1:]) == 0, ways["Command line"]
+    assert capsys.readouterr().out
+    if "MCP tool call" in ways:
+        called = json.loads(ways["MCP tool call"])
+        (tool,) = [one for one in offered()["tools"] if one["name"] == called["name"]]
+        assert set(called["arguments"]) <= set(tool["inputSchema"]["properties"])
 
 
 # -- the other views -------------------------------------------------------------------------------------------------
@@ -416,9 +444,7 @@ def test_a_server_that_went_away_is_said_and_found_again(tab: Tab) -> None:
     tab.wrong = [told for told in tab.wrong if "ERR_FAILED" not in told]  # the browser's own word
 
 
-def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(browser: Any, tmp_path: Path) -> None:
     from ir.access import open_access
 
     with home(tmp_path):
@@ -426,7 +452,7 @@ def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(
         access = open_access()
         secret = access.create("ana", scopes=["read"])[1]
         access.close()
-        with served(tmp_path) as one:
+        with served() as one:
             tab = Tab(browser, f"http://127.0.0.1:{one.port}")
             page = tab.open("#/search?q=tea&in=notes")
             page.wait_for_selector("dialog[open]")
