@@ -82,6 +82,22 @@ def test_a_file_of_code_is_linked_to_what_it_defines(tmp_path: Path, monkeypatch
     assert counted["links"]["calls"] == {"exact": 1}
 
 
+def test_the_passages_of_a_book_are_called_by_what_they_stand_under(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ir
+    from ir.book import Book
+
+    monkeypatch.setenv("IR_EMBEDDER", "light")
+    text = "# Rules\n## 1 Fireball\nWhoever is hit may be grappled, see Rule 2.\n## 2 Grappled\nNobody moves.\n"
+    ir.build(ir.CorpusSource.from_mapping({"rules.md": text}, name="rules", strategy=Book()), embedder="light")
+    found = asked("neighbours", id="rules.md#rules/1-fireball", target="rules")
+    told = [(one["label"], one["type"], one["artifact"]) for one in found["nodes"]]
+    assert told[0] == ("1 Fireball", "section", "rules.md#rules/1-fireball")
+    assert ("Rules > 1 Fireball", "chunk", "rules.md#rules/1-fireball") in told
+    passage = next(one for one in found["nodes"] if one["type"] == "chunk")
+    around = asked("neighbours", id=passage["id"], target="rules", edge_type="refers_to")
+    assert [one["label"] for one in around["nodes"]] == ["Rules > 1 Fireball", "2 Grappled"]
+
+
 def test_a_census_counts_artifacts_and_links(packages: str, capsys: pytest.CaptureFixture[str]) -> None:
     counted = asked("census", target=packages)
     assert counted["types"] == {"artifact": 4}
