@@ -53,6 +53,7 @@ __all__ = [
     "WithLanguage",
     "WithLockTimeout",
     "WithNotes",
+    "WithParts",
     "WithPassedOver",
     "WithPath",
     "WithRoot",
@@ -444,6 +445,15 @@ class WithDrop(Protocol):
     """A store that can remove the corpus with all that belongs to it."""
 
     def drop(self) -> None: ...
+
+
+@runtime_checkable
+class WithParts(Protocol):
+    """A store on a server that tells what of the server's its corpus takes up, and what its whole workspace does."""
+
+    def own_parts(self) -> list[str]: ...
+    def workspace_parts(self) -> list[str]: ...
+    def drop_parts(self, parts: Sequence[str]) -> None: ...
 
 
 @runtime_checkable

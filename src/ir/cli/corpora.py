@@ -98,8 +98,12 @@ def rm(
     from ir.app.registering import RemoveRequest, remove
     from ir.cli.session import perform
 
-    dry_run = bool(given.get("dry_run"))
+    dry_run, everywhere = bool(given.get("dry_run")), bool(given.get("everywhere"))
     if gone:
+        if everywhere:
+            raise InvalidInput(
+                "--gone is about this machine alone.", remedy="Leave out --everywhere, or name a corpus."
+            )
         if corpus is not None:
             raise InvalidInput("--gone is about all corpora whose folder is gone.", remedy="Leave out the name, or it.")
         _prune(yes=yes, dry_run=dry_run, as_json=as_json)
@@ -107,8 +111,8 @@ def rm(
     if corpus is None:
         raise InvalidInput("Say which corpus to remove.", remedy="Write ir rm CORPUS or ir rm --gone.")
     if not dry_run and not yes:
-        _ask(remove(RemoveRequest(corpus, dry_run=True)))
-    perform(remove, RemoveRequest(corpus, dry_run), show_removed, as_json=as_json)
+        _ask(remove(RemoveRequest(corpus, dry_run=True, everywhere=everywhere)))
+    perform(remove, RemoveRequest(corpus, dry_run, everywhere), show_removed, as_json=as_json)
 
 
 def _prune(*, yes: bool, dry_run: bool, as_json: bool) -> None:
