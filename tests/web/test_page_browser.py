@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from tests.clients.npm import package_file
-from tests.web.browser import HOSTILE, Tab, chromium, home, make_corpora, served
-from tests.web.served import Process
+from tests.web.browser import HOSTILE, Tab, chromium, home, language_model, make_corpora, served
+from tests.web.served import Process, wait_until
 
 from ir.cli.main import run
 from ir.serve.offer import page as offered
@@ -51,7 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, folder: Path) -> Iterator[Process]:
+def writer() -> Iterator[Any]:
+    with language_model() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, folder: Path, writer: Any) -> Iterator[Process]:
     with home(folder):
         make_corpora(folder)
         with served() as one:
@@ -297,17 +303,24 @@ def test_an_answer_streams_cites_and_goes_on(tab: Tab) -> None:
     page.wait_for_selector(".turn .notes.doubt")
 
 
-def test_an_answer_can_be_stopped(tab: Tab) -> None:
-    page = tab.open("#/ask?in=notes&llm=no")
+def test_what_a_model_cites_wrongly_is_said(tab: Tab) -> None:
+    page = tab.open("#/ask?q=why+is+tea+bitter%3F&in=notes")
+    page.wait_for_selector(".turn .tag >> text=by careless")
+    assert "not among the sources" in page.locator(".notes.doubt").inner_text()
+    assert page.locator("button.citebutton").all_inner_texts() == ["1"]
+    assert page.locator("span.citebutton.bad").all_inner_texts() == ["9"]
 
-    def slow(route: Any) -> None:
-        page.evaluate("window.asked = true")  # the server is never reached, so nothing ends the answer but the button
 
-    page.route("**/v1/ask", slow)
-    page.get_by_label("Question").fill("why is tea bitter?")
+def test_an_answer_can_be_stopped_and_the_model_is_told(tab: Tab, writer: Any) -> None:
+    page = tab.open("#/ask?in=notes")
+    page.get_by_label("Question").fill("tell me at length why tea is bitter")
     page.keyboard.press("Enter")
+    until(page, "document.querySelector('.prose')?.innerText.includes('word word')")
     page.get_by_role("button", name="Stop").click()
     page.wait_for_selector("text=Stopped before the end.")
+    written = page.locator(".prose").inner_text()
+    assert 0 < written.count("word") < 400
+    wait_until(lambda: writer.left)
 
 
 def test_judging_by_click_makes_a_set_that_is_measured_and_compared(tab: Tab, server: Process) -> None:
