@@ -48,6 +48,7 @@ __all__ = [
     "Where",
     "WithBodies",
     "WithBodyFile",
+    "WithCompletion",
     "WithDrop",
     "WithKind",
     "WithLanguage",
@@ -79,7 +80,8 @@ Reranker = Callable[[str, Sequence[Mapping[str, Any]]], Sequence[float]]
 class IndexingStrategy(Protocol):
     """Takes one artifact apart. It may carry ``version``, a string that is part of its id.
 
-    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`.
+    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`; and
+    ``graph`` how they follow the links that it makes: one of :data:`ir.options.GRAPHS`.
     """
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan: ...
@@ -133,6 +135,14 @@ class WithNotes(Protocol):
     """A strategy that has something to say of all that it took apart since it was last asked."""
 
     def notes(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class WithCompletion(Protocol):
+    """A strategy that has something to draw once all items are in the store, in the transaction of the build."""
+
+    def complete(self, store: Store, /) -> bool:
+        """Whether anything changed."""
 
 
 @runtime_checkable

@@ -217,6 +217,7 @@ def test_what_is_looked_for_would_be_found(tenants: Tenants) -> None:
             assert secret in told, (name, told)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60,
     deadline=None,

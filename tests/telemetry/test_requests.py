@@ -115,6 +115,17 @@ def test_a_stream_that_is_closed_from_elsewhere_is_counted(figures: Figures) -> 
     assert requests(figures)[series("http", "ls")] == 1
 
 
+def test_a_job_that_goes_on_after_the_request_that_began_it_is_counted_by_itself(
+    session: Session, figures: Figures
+) -> None:
+    import contextvars
+
+    with telemetry.request("build", door="http"):
+        kept = contextvars.copy_context()
+    kept.run(session.call, "search", {"query": "tea", "target": "rows"})
+    assert requests(figures) == {series("http", "build"): 1, series("python", "search"): 1}
+
+
 def test_threads_lose_no_count(session: Session, figures: Figures) -> None:
     def work(number: int) -> None:
         session.call("search", {"query": "tea", "target": "rows"})

@@ -35,6 +35,7 @@ __all__ = [
 
 #: Under which name each kind of corpus takes the path it is made from.
 PATH_PARAMETERS = {
+    "book": "paths",
     "code": "root",
     "files": "root",
     "jsonl": "path",
@@ -209,7 +210,8 @@ def resolve(word: str) -> Target:
         if without_password(word) != word:
             raise InvalidInput(
                 f"The address {without_password(word)} was given with a password, which others could see.",
-                remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+                remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN, "
+                "MONGODB_PASSWORD.",
             )
         return Target(word)
     if not looks_like_path(word) and is_listed(word):

@@ -423,7 +423,13 @@ def _as_corpus(made: Vocabulary, name: str, ctx: Context) -> str:
     return name
 
 
-@operation("vocab-info", summary="Show the vocabularies, or one of them", effect="reads", scope="workspace")
+@operation(
+    "vocab-info",
+    summary="Show the vocabularies, or one of them",
+    effect="reads",
+    doors=("cli", "http"),
+    scope="workspace",
+)
 def vocab_info(request: VocabInfoRequest, ctx: Context) -> VocabInfoResponse:
     names = [request.name] if request.name is not None else _names(ctx)
     return VocabInfoResponse(tuple(_info(name, folder_of(name, ctx), request.verify) for name in names))

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.options import AUTO_RANKING, DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES, RANKINGS
+from ir.options import (
+    AUTO_GRAPH,
+    AUTO_RANKING,
+    DFLT_FUSION,
+    FUSIONS,
+    GRAPHS,
+    KEYWORD_BACKENDS,
+    LANGUAGES,
+    MODES,
+    RANKINGS,
+)
 from ir.secrets.addresses import masked
 
 __all__ = ["KEYS", "Key", "key_named", "names"]
@@ -120,6 +130,14 @@ KEYS: tuple[Key, ...] = (
         choices=(AUTO_RANKING, *RANKINGS),
     ),
     Key(
+        "graph",
+        str,
+        AUTO_GRAPH,
+        "How links lift what good results lead to: 'expand', 'propagate', 'additive', 'frontier', 'none', or 'auto' as "
+        "the corpus was built.",
+        choices=(AUTO_GRAPH, *GRAPHS),
+    ),
+    Key(
         "language",
         str,
         "auto",
@@ -162,6 +180,13 @@ KEYS: tuple[Key, ...] = (
         bool,
         True,
         "Whether keys of known formats inside texts are shown as stars.",
+        project=False,
+    ),
+    Key(
+        "book_rules",
+        str,
+        None,
+        "The file of rules by which `ir ingest book` says what passages are, where none is given; 'none' for no rules.",
         project=False,
     ),
     Key("max_file_mb", float, 10.0, "Files above this size, in megabytes, are reported and left out.", low=0.001),

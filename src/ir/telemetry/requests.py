@@ -41,11 +41,13 @@ class Request:
         self._query = query
         self._outer: Request | None = None
         self._workspace: str | None = None
+        self._over = False
 
     def __enter__(self) -> Seen:
-        self._outer = _current.get()
-        if self._outer is not None:
-            self._tell_of_itself(self._outer)
+        outer = _current.get()
+        if outer is not None and not outer._over:  # a job that it began may go on after it, and is one by itself
+            self._outer = outer
+            self._tell_of_itself(outer)
             return self._seen
         self._token: Token[Request | None] = _current.set(self)
         self._recorder.record("ir.request.active", 1, door=self._door)
@@ -60,6 +62,7 @@ class Request:
             if self._outer._operation == self._operation and self._outer._seen.outcome == "ok":
                 self._outer._seen.outcome = self._seen.outcome
             return
+        self._over = True
         self._count((perf_counter() - self._began) * 1e3)
         with suppress(ValueError):  # a stream that was closed from elsewhere: the context that knew of it is gone
             _current.reset(self._token)
