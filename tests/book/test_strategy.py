@@ -120,3 +120,29 @@ def test_two_sections_of_one_name_are_told_apart() -> None:
     corpus = built({"book": "# A\n\n## Notes\nfirst words\n\n# B\n\n## Notes\nsecond words\n\n## Notes\nthird words"})
     found = {hit.artifact_id for hit in ir.search(corpus, "words", mode="lexical")}
     assert found == {"book#a/notes", "book#b/notes", "book#b/notes-2"}
+
+
+def test_a_passage_says_which_book_chapter_and_section_it_is_of() -> None:
+    corpus = built({"rules.md": RULES})
+    about = ir.search(corpus, "streak flashes", mode="lexical", k=1)[0].metadata
+    assert (about["book"], about["chapter"], about["section"]) == (
+        "rules",
+        "1 Spells",
+        "The Rules > 1 Spells > 1.1 Fireball",
+    )
+    with corpus.store.snapshot() as snapshot:
+        assert snapshot.nodes([about["chunk"]])[about["chunk"]].type == "chunk"
+
+
+def test_chapters_are_the_first_headings_where_no_title_is_above_them() -> None:
+    corpus = built({"book": {"title": "B", "book": "Core", "text": "# One\nfirst words\n\n## Deep\nx\n\n# Two\nlast"}})
+    about = ir.search(corpus, "first words", mode="lexical", k=1)[0].metadata
+    assert (about["book"], about["chapter"]) == ("Core", "One")
+
+
+def test_a_book_of_several_chapters_is_not_called_as_the_first_of_them() -> None:
+    corpus = built(
+        {"guide.md": "# One\nfirst words\n\n# Two\nlast words", "law.md": "# Law\n\n## Article 5\nNo parking."}
+    )
+    assert ir.search(corpus, "last words", mode="lexical", k=1)[0].metadata["title"] == "guide"
+    assert ir.search(corpus, "parking", mode="lexical", k=1)[0].metadata["title"] == "Law"

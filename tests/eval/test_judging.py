@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -209,6 +210,38 @@ def test_an_item_that_is_not_in_the_corpus_is_refused(session: Session, corpus: 
     assert half.queries[0].query == "half \ufffd"
 
 
+@pytest.mark.slow
+def test_whatever_is_judged_and_taken_back_the_file_says_what_holds(session: Session) -> None:
+    """Random judgements beside the plainest model there is: a mapping, and the mappings that it was before."""
+    rng = random.Random(7)
+    now: dict[tuple[str, str], int] = {}
+    before: list[dict[tuple[str, str], int]] = []
+    for _ in range(120):
+        query, item, grade = f"q{rng.randrange(4)}", f"i{rng.randrange(3)}", rng.randrange(3)
+        kind = rng.choice(["grade", "grade", "grade", "remove", "undo"])
+        if kind == "undo" and not before:
+            continue
+        then = dict(now)
+        if kind == "undo":
+            now = before.pop()
+            call(session, "judge", set="any", undo=0)
+        elif kind == "remove":
+            now.pop((query, item), None)
+            call(session, "judge", set="any", query=query, items=[item], remove=True)
+        else:
+            now[query, item] = grade
+            call(session, "judge", set="any", query=query, items=[item], grade=grade)
+        if kind != "undo" and now != then:
+            before.append(then)
+        sets = call(session, "judged-sets").sets
+        shown = call(session, "judged-sets", name="any").queries if sets else ()
+        assert {(one.query, held.item): held.grade for one in shown for held in one.judgements} == now
+        cases = load_cases(cases_dir() / "any.jsonl") if sets else []
+        gold = {(case.query, item) for case in cases for item in case.gold}
+        assert gold == {pair for pair, held in now.items() if held}
+        assert all(case.gold for case in cases)
+
+
 _JUDGE = """
 import sys
 from ir.app.session import Session
@@ -289,6 +322,7 @@ def test_runs_are_compared_by_id_and_paired_by_the_text_of_the_query(
     Draft202012Validator(response_schema(find_operation("compare"))).validate(moved.to_dict())
 
 
+@pytest.mark.slow
 def test_a_run_can_be_compared_with_a_file_at_the_command_line(
     session: Session, corpus: str, runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,7 +404,7 @@ def test_who_sees_some_corpora_sees_what_was_said_of_them(session: Session, corp
         ask(theirs, "judge", set="mine", query=query, remove=True, corpus=corpus)
     with pytest.raises(IrError):  # an empty set is nobody's, and its history is
         session.call("judge", {"set": "mine", "undo": 0}, door="http", caller=others)
-    ask(theirs, "judge", set="mine", undo=0, corpus=corpus)
+    ask(theirs, "judge", set="mine", undo=0)
     assert [one.query for one in ask(theirs, "judged-sets", name="mine").queries] == ["train times"]
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.conftest import make_notes
-from tests.web.served import Served, wait_until
+from tests.web.conftest import make_notes, make_notes_in
+from tests.web.served import Served, serving, wait_until
 
+from ir.errors import Cancelled
 from ir.serve.jobs import Job, Jobs
 
 
@@ -98,8 +99,6 @@ def test_those_who_follow_a_job_are_sent_home_when_the_server_ends(
     def waits(name: str, arguments: Any, *, cancelled: Any, **more: Any) -> Any:
         while not cancelled():
             held.wait(0.01)
-        from ir.errors import Cancelled
-
         raise Cancelled("The call was cancelled.")
 
     monkeypatch.setattr(served.application.session, "call", waits)
@@ -114,3 +113,41 @@ def test_those_who_follow_a_job_are_sent_home_when_the_server_ends(
     assert not listener.is_alive()
     assert time.monotonic() - began < 4
     wait_until(lambda: served.application.jobs.find(job).state == "cancelled")  # type: ignore[union-attr]
+
+
+def test_a_job_is_shown_followed_and_stopped_by_another_server_with_the_same_tokens(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = threading.Event()
+
+    def waits(name: str, arguments: Any, *, cancelled: Any, **more: Any) -> Any:
+        while not cancelled():
+            held.wait(0.01)
+        raise Cancelled("The call was cancelled.")
+
+    monkeypatch.setattr(served.application.session, "call", waits)
+    make_notes_in("team-b", tmp_path / "b", "plans")
+    with serving() as other:
+        job = served.call("build", target="notes").json["job"]
+        assert other.get(f"/v1/jobs/{job}").json["state"] == "running"
+        assert [one["job"] for one in other.get("/v1/jobs").json["jobs"]] == [job]
+        seen: list[Any] = []
+        follower = threading.Thread(target=lambda: seen.extend(other.events("GET", f"/v1/jobs/{job}/events")))
+        follower.start()
+        stranger = other.with_token(other.token_for(workspace="team-b", scopes=["write"]))
+        assert stranger.get(f"/v1/jobs/{job}").code == "no_job"
+        assert stranger.ask("DELETE", f"/v1/jobs/{job}").code == "no_job"
+        owner = other.with_token(other.token_for(scopes=["write"]))
+        assert owner.ask("DELETE", f"/v1/jobs/{job}").status == 200
+        wait_until(lambda: owner.get(f"/v1/jobs/{job}").json["state"] == "cancelled")
+        follower.join(10)
+        assert (seen[0][0], seen[-1][0]) == ("running", "cancelled")
+
+
+def test_a_job_whose_process_was_killed_is_shown_as_failed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"job": "build-1", "kind": "build", "corpus": "notes", "state": "running", "stage": "", "done": 0}
+    served.access.post("build-1", "default", told | {"total": None, "seconds": 1, "seconds_left": None, "began": 1.0})
+    assert served.get("/v1/jobs/build-1").json["state"] == "running"
+    monkeypatch.setattr("ir.web.board._SILENT_S", 0.0)
+    found = served.get("/v1/jobs/build-1").json
+    assert (found["state"], found["error"]["code"]) == ("failed", "job_lost")

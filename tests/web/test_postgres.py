@@ -93,6 +93,8 @@ def test_two_servers_on_one_postgres_are_one_to_their_clients(postgres: Postgres
         assert done["result"]["added"] == 1
         for client in (second, first):
             assert [one["artifact_id"] for one in client.call("search", **asked).json["found"]] == ["air.md"]
+        assert second.get(f"/v1/jobs/{done['job']}").json["state"] == "done"
+        assert [one["job"] for one in second.get("/v1/jobs").json["jobs"]] == [done["job"]]
         statuses = [Client(processes[number % 2].port, word).get("/v1/me").status for number in range(12)]
         assert 5 <= statuses.count(200) <= 8
         assert statuses.count(429) == 12 - statuses.count(200)

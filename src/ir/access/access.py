@@ -23,6 +23,8 @@ __all__ = ["Access", "Tables"]
 _FRESH_S = 1.0
 _MOST_REMEMBERED = 4096
 _MINUTE_S = 60.0
+#: So long a notice of a job is kept after it was last heard of.
+_NOTICE_S = 86_400.0
 _NOBODY = "0" * 64
 _WORKSPACE = "name, created, records, bytes, requests_per_minute"
 _TOKEN = "id, name, workspace, corpora, scopes, created, expires, revoked, requests_per_minute"
@@ -292,6 +294,29 @@ class Access:
         waits = min(float(rows[0][0]), _MINUTE_S) if rows else 0.0
         free = max(0.0, _MINUTE_S - waits)
         return Allowance(False, max(0.001, waits + seconds - _MINUTE_S), limit, int(free * limit / _MINUTE_S))
+
+    # -- notices of jobs ---------------------------------------------------------------------------------------
+
+    def post(self, job: str, workspace: str, told: Mapping[str, Any]) -> bool:
+        """Say to all processes how a job stands; whether one of them wants it to stop. Old notices go."""
+        rows = self._tables.run(
+            "INSERT INTO {at}jobs (id, workspace, told, seen) VALUES (?, ?, ?, {now}) "
+            "ON CONFLICT (id) DO UPDATE SET told = excluded.told, seen = excluded.seen RETURNING stop",
+            (job, workspace, json.dumps(told)),
+        )
+        self._tables.run("DELETE FROM {at}jobs WHERE seen < {now} - ?", (_NOTICE_S,))
+        return bool(rows and rows[0][0])
+
+    def posted(self, workspace: str, job: str | None = None) -> list[tuple[dict[str, Any], float]]:
+        """The notices of the jobs of a workspace, or of one job, the latest last; and how many seconds old each is."""
+        rows = self._tables.run(
+            "SELECT told, {now} - seen, id FROM {at}jobs WHERE workspace = ? ORDER BY seen, id", (workspace,)
+        )
+        return [(json.loads(told), float(age)) for told, age, name in rows if job in (None, name)]
+
+    def ask_to_stop(self, workspace: str, job: str) -> None:
+        """Have whoever does a job stop it."""
+        self._tables.run("UPDATE {at}jobs SET stop = TRUE WHERE workspace = ? AND id = ?", (workspace, job))
 
     # -- what a workspace holds --------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -17,10 +19,18 @@ from ir.errors import AccessUnavailable, FormatMismatch
 __all__ = ["SqliteTables"]
 
 _PATIENCE_S = 10.0
+#: Connections of a parent process, kept from being collected, which would close them.
+_inherited: list[sqlite3.Connection] = []
+
+
+class _Own(threading.local):
+    """The connection of the step that this thread is in, if it is in one."""
+
+    connection: sqlite3.Connection | None = None
 
 
 class SqliteTables:
-    """Runs statements on the file, each thread on a connection of its own. Only the file's owner may read it.
+    """Runs statements on the file, on as many connections as threads ask at once. Only the file's owner may read it.
 
     The journal is written ahead, so several processes read while one writes; each statement takes effect as a whole.
     """
@@ -28,9 +38,10 @@ class SqliteTables:
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = path
         self._clock = clock
-        self._own = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._own = _Own()
+        self._idle: deque[sqlite3.Connection] = deque()
         self._process = os.getpid()
+        weakref.finalize(self, _close_all, self._idle)
 
     @property
     def label(self) -> str:
@@ -42,38 +53,46 @@ class SqliteTables:
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows that one statement gives; it is a transaction by itself, or part of the one that is open."""
-        with self._translated(), closing(self._connection().execute(_written(statement), tuple(values))) as cursor:
+        with self._lent() as connection, closing(connection.execute(_written(statement), tuple(values))) as cursor:
             return cursor.fetchall()
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Make the statements inside one step: nobody else writes meanwhile."""
-        with self._translated():
-            connection = self._connection()
+        with self._lent() as connection:
             connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
-        with self._translated():
-            connection.execute("COMMIT")
+            self._own.connection = connection
+            try:
+                yield
+                connection.execute("COMMIT")
+            finally:
+                self._own.connection = None
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Let go of the file; the next statement opens it again."""
-        while self._all:
-            self._all.pop().close()
-        self._own = threading.local()
+        _close_all(self._idle)
 
-    def _connection(self) -> sqlite3.Connection:
+    @contextmanager
+    def _lent(self) -> Iterator[sqlite3.Connection]:
+        """The connection of the step that this thread is in, else one that nobody uses."""
+        if self._own.connection is not None:
+            yield self._own.connection
+            return
         if self._process != os.getpid():  # a connection must not be used on both sides of a fork
-            self._process, self._own, self._all = os.getpid(), threading.local(), []
-        held: sqlite3.Connection | None = getattr(self._own, "connection", None)
-        if held is None:
-            held = self._own.connection = self._open()
-            self._all.append(held)
-        return held
+            self._process = os.getpid()
+            _inherited.extend(self._idle)
+            self._idle.clear()
+        with self._translated():
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._open()
+            try:
+                yield connection
+            finally:
+                self._idle.append(connection)
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,6 +118,11 @@ class SqliteTables:
                 f"The tokens and limits in {self.path} cannot be read or written: {error}.",
                 remedy="Make the file readable and writable for this user, or name another with serve.access.",
             ) from error
+
+
+def _close_all(idle: deque[sqlite3.Connection]) -> None:
+    while idle:
+        idle.pop().close()
 
 
 def _set_up(connection: sqlite3.Connection, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tables that hold tokens, workspaces, limits and usage, in SQL that SQLite and PostgreSQL both understand.
+"""The tables of tokens, workspaces, limits, usage and notices of jobs, in SQL that SQLite and PostgreSQL understand.
 
 ``?`` stands for a value, ``{now}`` for the present as seconds since 1970, told by a clock that all processes share, and
 ``{at}`` for what the tables' names begin with.
@@ -20,6 +20,9 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS {at}workspaces (
         name TEXT PRIMARY KEY, created DOUBLE PRECISION NOT NULL, records BIGINT, bytes BIGINT,
         requests_per_minute BIGINT)""",
+    """CREATE TABLE IF NOT EXISTS {at}jobs (
+        id TEXT PRIMARY KEY, workspace TEXT NOT NULL, told TEXT NOT NULL, seen DOUBLE PRECISION NOT NULL,
+        stop BOOLEAN NOT NULL DEFAULT FALSE)""",
     "CREATE TABLE IF NOT EXISTS {at}buckets (key TEXT PRIMARY KEY, full_at DOUBLE PRECISION NOT NULL)",
     """CREATE TABLE IF NOT EXISTS {at}usage (
         workspace TEXT NOT NULL, corpus TEXT NOT NULL, records BIGINT NOT NULL, bytes BIGINT NOT NULL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ir.answer.passages import Passage
 from ir.answer.sentences import content_words
@@ -48,22 +49,31 @@ def _told(passage: Passage) -> str:
 
 
 def fitted(passages: Sequence[Passage], tokens: int = DFLT_CONTEXT_TOKENS) -> list[Passage]:
-    """The best passages that fit into so many tokens; the last one may be cut."""
-    from dataclasses import replace
+    """The best passages that fit into so many tokens; the last one may be cut.
 
+    What their pages say in short is told of each page once, and only in the room that the passages leave.
+    """
     kept: list[Passage] = []
     left = tokens
     for passage in passages:
-        cost = _tokens(_told(passage)) + 2
+        bare = replace(passage, summary="")
+        cost = _tokens(_told(bare)) + 2
         if cost > left:
-            room = left - _tokens(_told(replace(passage, text=""))) - 2
-            if room < _LEAST_TOKENS and kept:
-                break
-            passage = replace(passage, text=_cut(passage.text, max(room, _LEAST_TOKENS)))
-            kept.append(passage)
+            room = left - _tokens(_told(replace(bare, text=""))) - 2
+            if room >= _LEAST_TOKENS or not kept:
+                kept.append(replace(bare, text=_cut(bare.text, max(room, _LEAST_TOKENS))))
+            left = 0
             break
-        kept.append(passage)
+        kept.append(bare)
         left -= cost
+    told: set[str] = set()
+    for place, passage in enumerate(passages[: len(kept)]):
+        shown = replace(kept[place], summary=passage.summary)
+        cost = _tokens(_told(shown)) - _tokens(_told(kept[place]))
+        if passage.summary and passage.summary not in told and cost <= left:
+            told.add(passage.summary)
+            kept[place] = shown
+            left -= cost
     return kept
 
 

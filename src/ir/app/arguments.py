@@ -5,13 +5,17 @@ from __future__ import annotations
 from ir.app.fields import Arg
 
 __all__ = [
+    "ALIASES",
     "CANDIDATES",
     "CASES",
+    "CHAPTERS",
     "CORPUS",
     "DRY_RUN",
     "EMBEDDER",
     "FILTER",
     "FUSION",
+    "GRAPH",
+    "GRAPH_FIRST",
     "HTML",
     "LINES",
     "MAX_TOKENS",
@@ -42,7 +46,26 @@ FUSION = Arg(
     "how the two rankings of a hybrid search become one",
     choices="ir.options:FUSIONS",
     metavar="METHOD",
-    help="blend, rrf, minmax or dbsf (blend).",
+    help="blend, rrf, minmax, dbsf or minmax_corpus (blend).",
+)
+GRAPH = Arg(
+    "how links lift what good results lead to; none: not at all",
+    choices=("auto", "additive", "frontier", "propagate", "expand", "none"),
+    metavar="HOW",
+    help="auto, expand, propagate, additive, frontier or none: how links lift what good results lead to (auto).",
+)
+CHAPTERS = Arg(
+    "search only so many chapters, those that the question fits best",
+    min=1,
+    max=1000,
+    clamp=True,
+    metavar="N",
+    help="Search only the N chapters that the question fits best, or all if they have little to say.",
+)
+GRAPH_FIRST = Arg("search only what is linked to the names in the question, if it names any")
+ALIASES = Arg(
+    "read the other names that the corpus knows of a thing with the question, such as armor class with AC",
+    flag="--aliases/--no-aliases",
 )
 RANKING = Arg(
     "rank as source code, or by meaning and words alone",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, MODE
+from ir.app.arguments import ALIASES, CHAPTERS, EMBEDDER, FILTER, FUSION, GRAPH, GRAPH_FIRST, MODE
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
@@ -40,6 +40,7 @@ class AskRequest(Value):
         Arg("how many passages to answer from", min=1, max=50, clamp=True, short="-k", metavar="N"),
     ] = DFLT_K
     mode: Annotated[str | None, MODE] = None
+    fusion: Annotated[str | None, FUSION] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
     rerank: Annotated[
@@ -56,6 +57,10 @@ class AskRequest(Value):
     history: Annotated[
         tuple[Mapping[str, str], ...], Arg("the turns of the conversation before", option=False, max_items=100)
     ] = ()
+    graph: Annotated[str | None, GRAPH] = None
+    chapters: Annotated[int | None, CHAPTERS] = None
+    graph_first: Annotated[bool, GRAPH_FIRST] = False
+    aliases: Annotated[bool | None, ALIASES] = None
 
     def __post_init__(self) -> None:
         for turn in self.history if isinstance(self.history, (list, tuple)) else ():
@@ -160,7 +165,9 @@ def ask_events(request: AskRequest, ctx: Context, *, texts: dict[int, str] | Non
     response = search_operation(_search_request(request, query), ctx)
     corpora, notes = list(response.corpora), list(response.notes)
     llm, missing = _writer_or_why(request, ctx)
-    passages = [_passage(one, response.corpus) for one in response.found[: request.k]]
+    found = response.found[: request.k]
+    summaries = _page_summaries(found, response.corpus, ctx)
+    passages = [_passage(one, response.corpus, summaries.get(one.rank, "")) for one in found]
     if texts is not None:
         texts.update({passage.number: passage.text for passage in passages})
     refused = None
@@ -191,6 +198,11 @@ def _search_request(request: AskRequest, query: str) -> SearchRequest:
         embedder=request.embedder,
         rerank=request.rerank,
         per_file=request.k,
+        fusion=request.fusion,
+        graph=request.graph,
+        chapters=request.chapters,
+        graph_first=request.graph_first,
+        aliases=request.aliases,
     )
 
 
@@ -212,7 +224,25 @@ def _writer(request: AskRequest, ctx: Context) -> LlmClient:
     return LlmClient.from_settings(temperature=0.0, max_tokens=request.answer_tokens)
 
 
-def _passage(found: Found, corpus: str) -> Any:
+def _page_summaries(found: Sequence[Found], corpus: str, ctx: Context) -> dict[int, str]:
+    """What the pages of passages say in short, by rank; only a book's passages have any."""
+    wanted: dict[str, dict[int, str]] = {}
+    for one in found:
+        about = one.hit.metadata
+        if isinstance(about.get("chunk"), str) and about.get("page") is not None:
+            wanted.setdefault(one.hit.source or corpus, {})[one.rank] = about["chunk"]
+    told: dict[int, str] = {}
+    for name, chunks in wanted.items():
+        with ctx.open(name).store.snapshot() as snapshot:
+            nodes = snapshot.nodes(list(dict.fromkeys(chunks.values())))
+        for rank, chunk in chunks.items():
+            summary = nodes[chunk].properties.get("page_summary") if chunk in nodes else None
+            if summary:
+                told[rank] = str(for_show(summary))
+    return told
+
+
+def _passage(found: Found, corpus: str, summary: str = "") -> Any:
     from ir.answer import Passage
 
     hit, cited = found.hit, found.citation
@@ -228,6 +258,7 @@ def _passage(found: Found, corpus: str) -> Any:
         section=cited.heading,
         line=cited.first_line,
         end_line=cited.last_line,
+        summary=summary,
     )
 
 

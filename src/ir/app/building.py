@@ -66,7 +66,7 @@ class BuildRequest(Value):
     store: Annotated[
         str | None,
         Arg(
-            "keep it at postgresql://host/db or milvus://host from now on; or local",
+            "keep it at postgresql://host/db, milvus://host or mongodb://host from now on; or local",
             blank=False,
             private=True,
             metavar="ADDRESS",

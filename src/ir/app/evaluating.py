@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import CASES, EMBEDDER, FUSION, HTML, MODE, TARGET
+from ir.app.arguments import CASES, CHAPTERS, EMBEDDER, FUSION, GRAPH, HTML, MODE, TARGET
 from ir.app.context import Context
 from ir.app.fields import Arg
-from ir.app.judged import Judged, built_corpus, new_file, read_cases, refuse_files
+from ir.app.judged import Judged, built_corpus, case_file, new_file, read_cases, refuse_files
 from ir.app.measuring import MEASURES, SYSTEMS, CollectionScores, Run, measure_collections
 from ir.app.operation import Value, operation
-from ir.app.search_defaults import search_options
+from ir.app.search_defaults import graph_in_force, search_options
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class EvalRequest(Value):
     ] = False
     save: Annotated[bool, Arg("keep the run in the workspace, to be shown and compared by its id")] = False
     label: Annotated[str | None, Arg("a few words to know the run by", max_chars=200, metavar="TEXT")] = None
+    graph: Annotated[str | None, GRAPH] = None
+    chapters: Annotated[int | None, CHAPTERS] = None
 
     def __post_init__(self) -> None:
         if (self.save or self.label) and self.collections:
@@ -113,15 +115,23 @@ class EvalResponse(Value):
     curves: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+def check_named(request: EvalRequest, ctx: Context) -> None:
+    """Find what is not there, or may not be named, before any work begins."""
+    refuse_files(ctx, collections=request.collections, run=request.run, html=request.html)
+    if request.cases is not None and ctx.for_agent:
+        case_file(request.cases, ctx)
+
+
 @operation(
     "eval",
     summary="Measure how well a corpus answers cases, or the library on test collections",
     effect="writes",
     runs_long=True,
     doors=("cli", "http"),
+    precheck=check_named,
 )
 def evaluate(request: EvalRequest, ctx: Context) -> EvalResponse:
-    refuse_files(ctx, collections=request.collections, run=request.run, html=request.html)
+    check_named(request, ctx)
     if request.html is not None:
         new_file(request.html)
     return _evaluate_collections(request, ctx) if request.collections else _evaluate_cases(request, ctx)
@@ -136,6 +146,8 @@ def _evaluate_cases(request: EvalRequest, ctx: Context) -> EvalResponse:
         ctx.note("no case has an answer, so all that can be measured is what is refused")
     corpus = built_corpus(str(request.corpus), ctx, embedder=request.embedder)
     how = search_options(corpus, ctx, mode=request.mode, fusion=request.fusion)
+    more = {"graph": graph_in_force(corpus, ctx, request.graph), "chapters": request.chapters}
+    how |= {name: value for name, value in more.items() if value is not None}
     floor = _floor(corpus, request.min_score, how)
     drifted = validate_cases(corpus, judged.cases)
     if drifted:

@@ -140,7 +140,8 @@ def judge(request: JudgeRequest, ctx: Context) -> JudgeResponse:
     from ir.eval.judging import changing
 
     corpus = None if request.corpus is None else ctx.target(request.corpus).name
-    _refuse_unsaid(corpus, ctx)
+    if request.undo is None:
+        _refuse_unsaid(corpus, ctx)
     items = _items(request, corpus, ctx)
     by = "" if ctx.caller is None else storable(ctx.caller.name)
     with changing(request.set) as held:

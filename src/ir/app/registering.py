@@ -34,7 +34,7 @@ class RegisterRequest(Value):
             "what it is made from",
             choices="ir.registry:KINDS",
             metavar="KIND",
-            help="files, code, skills, reports, packages, sessions, jsonl, mcp or records.",
+            help="files, code, book, skills, reports, packages, sessions, jsonl, mcp or records.",
         ),
     ] = "files"
     path: Annotated[

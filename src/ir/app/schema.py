@@ -169,6 +169,7 @@ _HOMES = {
     "SelectionSweep": "ir.eval",
     "MinScoreCalibration": "ir.eval",
     "RunComparison": "ir.eval",
+    "BookReport": "ir.eval.books",
     "CoverageReport": "ir.eval",
     "KeptQuery": "ir.eval.kept",
     "KeptRun": "ir.eval.kept",
@@ -311,6 +312,7 @@ _FOREIGN: dict[str, Callable[[], Schema]] = {
             "SelectionSweep",
             "MinScoreCalibration",
             "RunComparison",
+            "BookReport",
             "CoverageReport",
             "Tuning",
         )

@@ -25,6 +25,7 @@ __all__ = [
     "is_built",
     "is_listed",
     "known_names",
+    "may_see",
     "registered_target",
     "resolve",
     "takes_all",
@@ -34,6 +35,7 @@ __all__ = [
 
 #: Under which name each kind of corpus takes the path it is made from.
 PATH_PARAMETERS = {
+    "book": "paths",
     "code": "root",
     "files": "root",
     "jsonl": "path",
@@ -208,7 +210,8 @@ def resolve(word: str) -> Target:
         if without_password(word) != word:
             raise InvalidInput(
                 f"The address {without_password(word)} was given with a password, which others could see.",
-                remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+                remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN, "
+                "MONGODB_PASSWORD.",
             )
         return Target(word)
     if not looks_like_path(word) and is_listed(word):
@@ -250,7 +253,7 @@ def registered_target(word: str, ctx: Context) -> Target:
             f"{word!r} is not the name of a corpus, and nothing else can be asked here.",
             remedy=_choose(visible_corpora(ctx)),
         )
-    if _may_see(word, ctx) and ((ctx.pool is not None and ctx.pool.holds(word)) or is_listed(word)):
+    if may_see(word, ctx) and ((ctx.pool is not None and ctx.pool.holds(word)) or is_listed(word)):
         return Target(word)
     raise CorpusNotBuilt(f"There is no corpus named {word!r}.", remedy=_choose(visible_corpora(ctx), word))
 
@@ -259,10 +262,11 @@ def visible_corpora(ctx: Context) -> list[str]:
     """The corpora that the user registered or built and that whoever asks may see."""
     from ir.registry import entered
 
-    return sorted(name for name in {*entered(), *built_corpora()} if _may_see(name, ctx))
+    return sorted(name for name in {*entered(), *built_corpora()} if may_see(name, ctx))
 
 
-def _may_see(name: str, ctx: Context) -> bool:
+def may_see(name: str, ctx: Context) -> bool:
+    """Whether whoever asks may know that there is a corpus, or a vocabulary, of that name."""
     return ctx.caller is None or ctx.caller.corpora is None or name in ctx.caller.corpora
 
 

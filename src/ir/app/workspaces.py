@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from ir.app.operation import Value, operation
 from ir.config import cache_dir, config_dir, data_dir
 from ir.config.workspace import DEFAULT_WORKSPACE, in_workspace, workspace_folder, workspace_name
 from ir.errors import InvalidInput, IrError, NotFound
+from ir.protocols import WithParts
 
 if TYPE_CHECKING:
     from ir.access import Access, Quota, Token
@@ -120,11 +121,13 @@ class HeldCorpus(Value):
 
 @dataclass(frozen=True)
 class WorkspaceRemoveResponse(Value):
-    """What went, or would go: corpora wherever they are kept, folders, and the tokens that were revoked."""
+    """What went, or would go: corpora wherever they are kept, ``parts`` of servers that no name leads to any more,
+    folders, and the tokens that were revoked."""
 
     name: str
     dry_run: bool
     corpora: tuple[HeldCorpus, ...]
+    parts: tuple[str, ...]
     folders: tuple[str, ...]
     tokens: tuple[str, ...]
     bytes: int
@@ -182,9 +185,10 @@ def remove_workspace(request: WorkspaceRemoveRequest, ctx: Context) -> Workspace
         kept = access.exists()
         with in_workspace(name):
             corpora = tuple(_held())
+            parts = _nameless(corpora)
             folders = tuple(folder for folder in _folders() if folder.is_dir())
         tokens = [one for one in access.tokens(name) if one.state() == "active"] if kept else []
-        if not (corpora or folders or tokens or (kept and access.workspace(name))):
+        if not (corpora or parts or folders or tokens or (kept and access.workspace(name))):
             raise NotFound(f"There is no workspace {name!r}.", remedy="`ir workspace ls` lists them.")
         size = sum(one.bytes for one in corpora if one.kept_at != _HERE) + sum(map(disk_bytes, folders))
         if not request.dry_run:
@@ -198,9 +202,11 @@ def remove_workspace(request: WorkspaceRemoveRequest, ctx: Context) -> Workspace
                 access.remove_workspace(name)  # first, so that nobody asks for what is half gone
             with in_workspace(name):
                 _remove(corpora, folders, ctx)
-    return WorkspaceRemoveResponse(
-        name, request.dry_run, corpora, tuple(map(str, folders)), tuple(one.id for one in tokens), size
-    )
+                for address, left in parts.items():
+                    _drop(address, left)
+    nameless = tuple(name for left in parts.values() for name in left)
+    ended = tuple(one.id for one in tokens)
+    return WorkspaceRemoveResponse(name, request.dry_run, corpora, nameless, tuple(map(str, folders)), ended, size)
 
 
 #: Where a corpus is that is kept on this machine.
@@ -266,6 +272,35 @@ def _held() -> Iterator[HeldCorpus]:
                 yield HeldCorpus(name, where, len(store), store.taken_up())
         except IrError as error:
             yield HeldCorpus(name, where, problem=error.message)
+
+
+def _nameless(corpora: Iterable[HeldCorpus]) -> dict[str, list[str]]:
+    """What servers keep for the current workspace beside its corpora, by address: those whose names were removed."""
+    from ir.registry.shared import by_default
+    from ir.store.opening import for_corpus, open_store
+
+    default = by_default()
+    named = [one.kept_at for one in corpora if one.kept_at != _HERE and not one.problem]
+    seen: set[str] = set()
+    there: dict[str, list[str]] = {}
+    for address in [*named, *([] if default is None else [for_corpus(default, "any")])]:
+        with open_store(address) as store:
+            if isinstance(store, WithParts):
+                seen.update(store.own_parts() if address in named else ())
+                there[address] = store.workspace_parts()
+    found: dict[str, list[str]] = {}
+    for address, parts in there.items():
+        found[address] = [part for part in parts if part not in seen]
+        seen.update(parts)  # two addresses may lead to one server
+    return {address: parts for address, parts in found.items() if parts}
+
+
+def _drop(address: str, parts: Sequence[str]) -> None:
+    from ir.store.opening import open_store
+
+    with open_store(address) as store:
+        if isinstance(store, WithParts):
+            store.drop_parts(parts)
 
 
 def _in_use() -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ir.book.references import plain_name
+from ir.book.references import plain_name, unnumbered
 
 __all__ = ["Mention", "Names"]
 
@@ -42,14 +42,18 @@ class Names:
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
         held: dict[tuple[str, ...], dict[str, None]] = {}
         for name, entry in entries:
-            words = tuple(plain_name(name).split())
-            if words and _tells(words):
-                held.setdefault(words, {})[entry] = None
-        self._by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+            for form in dict.fromkeys((name, unnumbered(name))):  # nobody says "4.2 Grappled" for being grappled
+                words = tuple(plain_name(form).split())
+                if words and _tells(words):
+                    held.setdefault(words, {})[entry] = None
+        #: By their first two words: in a long book many names begin with the same one.
+        self._by_start: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
         for words, found in held.items():
             if len(found) <= _MOST_ENTRIES:
-                self._by_first.setdefault(words[0], []).append((words, tuple(found)))
-        for several in self._by_first.values():
+                start = " ".join(words[:2])
+                for form in (start, f"{start}s") if len(words) <= 2 else (start,):
+                    self._by_start.setdefault(form, []).append((words, tuple(found)))
+        for several in self._by_start.values():
             several.sort(key=lambda one: -len(one[0]))
 
     def in_text(self, text: str) -> Iterator[Mention]:
@@ -57,7 +61,10 @@ class Names:
         spans = list(_words(text))
         place = 0
         while place < len(spans):
-            for words, entries in self._by_first.get(spans[place][0], ()):
+            first = spans[place][0]
+            second = f"{first} {spans[place + 1][0]}" if place + 1 < len(spans) else first
+            longer, single = self._by_start.get(second, ()), self._by_start.get(first, ())
+            for words, entries in (*longer, *single) if longer or single else ():
                 if _says(spans, place, words):
                     start, end = spans[place][1], spans[place + len(words) - 1][2]
                     yield Mention(entries, start, text[start:end])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Reference", "numbered", "plain_name", "references_in"]
+__all__ = ["Reference", "numbered", "plain_name", "references_in", "unnumbered"]
 
 _NUMBER = r"(?:\d+(?:[.\-–]\d+)*(?:\([0-9a-z]{1,3}\))*|(?-i:[IVXLC]{1,6}|[A-Z]))"
 _KINDS = {
@@ -96,6 +96,18 @@ def numbered(heading: str) -> tuple[str, str] | None:
     if match is None or (match["kind"] is None and match["number"].isalpha()):
         return None
     return _KINDS[(match["kind"] or "section").lower()], _number(match["number"])
+
+
+def unnumbered(heading: str) -> str:
+    """A heading without the label before it; one that is nothing else stays as it is.
+
+    >>> unnumbered("4.5.1 Attacks"), unnumbered("Chapter 5: Magic"), unnumbered("Attacks"), unnumbered("Chapter 5")
+    ('Attacks', 'Magic', 'Attacks', 'Chapter 5')
+    """
+    match = _LABELLED.match(heading)
+    if match is None or numbered(heading) is None:
+        return heading
+    return heading[match.end() :].strip(" \t.:)—–-") or heading
 
 
 def _number(said: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ir.strategy.markdown import outline_of
 
-__all__ = ["Section", "sections_of"]
+__all__ = ["Section", "sections_of", "slug"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def sections_of(item_id: str, text: str) -> Iterator[Section]:
         while open_ and open_[-1][0] >= heading.level:
             open_.pop()
         above = open_[-1][1] if open_ else None
-        base = f"{above}/{_slug(heading.title)}" if above else f"{item_id}#{_slug(heading.title)}"
+        base = f"{above}/{slug(heading.title)}" if above else f"{item_id}#{slug(heading.title)}"
         used[base] += 1
         section_id = base if used[base] == 1 else f"{base}-{used[base]}"
         open_.append((heading.level, section_id))
@@ -54,5 +54,6 @@ def sections_of(item_id: str, text: str) -> Iterator[Section]:
         yield Section(section_id, heading.trail, heading.start, end, above)
 
 
-def _slug(title: str) -> str:
+def slug(title: str) -> str:
+    """A heading as part of an id."""
     return re.sub(r"[^\w.()]+", "-", title.casefold()).strip("-") or "section"

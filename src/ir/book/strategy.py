@@ -2,81 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ir.base import IndexPlan, Record, Surface
+from ir.book.drawing import Drawing
 from ir.book.enrichment import Enrichment
-from ir.book.names import Names
-from ir.book.references import numbered, plain_name, references_in
+from ir.book.given import chapter_depth, given_plan, placed
+from ir.book.linking import BookLinks
 from ir.book.sections import Section, sections_of
-from ir.links import Edge, Node, Symbols, Use
+from ir.book.summaries import page_summaries
+from ir.errors import InvalidInput, IrError
+from ir.links import Edge, Symbols
 from ir.strategy import Chunked, text_of
 from ir.strategy.chunked import Chunks
+from ir.strategy.code import CUTTING_VERSION
 from ir.strategy.fields import artifact_fields
 
-__all__ = ["RELATIONS", "Book"]
+if TYPE_CHECKING:
+    from ir.protocols import Store
+
+__all__ = ["RELATIONS", "Book", "book_of"]
 
 #: How the parts of a book belong together.
-RELATIONS = ("contains", "next", "describes", "mentions", "refers_to", "has_tag", "has_trait", "similar_to")
-#: The name under which all books tell the titles of their entries.
-_TITLES = "book-titles"
-#: A book has so many different names at most that are looked for in the others.
-_MOST_TITLES = 200_000
+RELATIONS = (
+    "contains",
+    "next",
+    "describes",
+    "mentions",
+    "refers_to",
+    "has_tag",
+    "has_trait",
+    "similar_to",
+    "requires_level",
+    "grants_ability",
+)
 
 
 class Book(Chunked):
     """Cuts a text at its headings; each section is an artifact, so that results are sections and not whole books.
 
-    Nodes: the ``document``, its ``section`` artifacts and their ``chunk`` records, and an ``entity`` for each tag and
-    trait. Links: ``contains``, ``next``, ``has_tag`` and ``has_trait``; ``mentions`` from a chunk to the section that
-    is called as it says; ``refers_to`` where it says "see", or names a rule, chapter, table, figure or page. Names are
-    looked for in the same book, then in the others of the corpus; what leads nowhere stays a link to that name.
+    Nodes: the ``document``, its ``section`` artifacts and their ``chunk`` records, and an ``entity`` for each tag,
+    trait, and thing that a passage describes. Links: ``contains``, ``next``, ``has_tag``, ``has_trait`` and
+    ``describes``; ``mentions`` from a chunk to the section that is called as it says; ``refers_to`` where it says
+    "see", or names a rule, chapter, table, figure or page. Names are looked for in the same book, then in the others
+    of the corpus; what leads nowhere stays a link to that name.
 
-    ``enrichment`` are rules that say what kind of thing a passage is. An item may bring ``tags``, ``traits``,
-    ``content_kind``, ``links`` (ids that it refers to) and ``title`` of its own.
+    ``enrichment`` are rules that say what kind of thing a passage is. An item may bring ``book``, ``tags``,
+    ``traits``, ``content_kind``, ``links`` (ids that it refers to) and ``title`` of its own; one with ``_chunks`` was
+    cut by somebody else, and stays cut so. Every passage carries ``run_id``, if there is one. Above the cosine
+    ``similar`` chunks are linked by ``similar_to``, at the end of each build. With ``workspace``, the name of the
+    corpus, references that nothing here answers are looked for in the other books of the workspace. A corpus without
+    any text is refused by ``refusal``.
     """
 
-    book_version = 1
+    version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
+    #: How searches rank what it makes, and how they follow its links.
+    ranking = "book"
+    graph = "expand"
 
-    def __init__(self, *, enrichment: Enrichment | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        enrichment: Enrichment | None = None,
+        run_id: str | None = None,
+        similar: float | None = None,
+        workspace: str | None = None,
+        refusal: Callable[[], IrError] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
-        self.enrichment = enrichment or Enrichment()
+        if similar is not None and not 0 < similar <= 1:
+            raise InvalidInput(f"similar is a cosine above 0 and at most 1, not {similar!r}.")
+        self.rules = enrichment.id if enrichment is not None else None
+        # What says nothing of how a text is cut is no part of what the strategy is called.
+        self._enrichment = enrichment or Enrichment()
+        self._run_id = run_id
+        self._similar = similar
+        self._workspace = workspace
+        self._refusal = refusal
+
+    @property
+    def enrichment(self) -> Enrichment:
+        return self._enrichment
+
+    @property
+    def similar(self) -> float | None:
+        return self._similar
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan:
-        text = text_of(raw, self.text_key)
-        fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
         given = raw if isinstance(raw, Mapping) else {}
+        text = "" if "_chunks" in given else text_of(raw, self.text_key)
+        fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
+        fields.setdefault("book", book_of(artifact_id))
+        if self._run_id is not None:
+            fields.setdefault("run_id", self._run_id)
+        if "_chunks" in given:
+            return given_plan(artifact_id, given, fields, self._enrichment, kind=self.kind)
+        sections = list(sections_of(artifact_id, text))
+        depth = chapter_depth([section.path for section in sections])
+        if not given.get("title") and depth == 0 and sum(bool(section.path) for section in sections) > 1:
+            fields["title"] = str(fields["book"])  # the first of several chapters is not what the book is called
+        title = str(fields.get("title") or artifact_id)
+        pages = given.get("_pages")
+        summaries = page_summaries(text, pages) if pages else None
         plan = IndexPlan(fields)
-        plan.nodes.append(Node(artifact_id, "document", {"title": str(fields.get("title") or artifact_id)}))
-        said: list[dict[str, Any]] = []
-        titles: dict[str, list[str]] = {}
-        last: str | None = None
-        for section in sections_of(artifact_id, text):
-            records = self._section(plan, section, given, text, fields)
-            if section.id != artifact_id:
-                plan.edges.append(Edge(section.above or artifact_id, "contains", section.id))
-            name = section.title or str(fields.get("title") or "")
-            if name:
-                titles.setdefault(name, []).append(section.id)
-            for record, surface in records:
-                if last is not None:
-                    plan.edges.append(Edge(last, "next", record))
-                last = record
-                said.append(
-                    {"id": record, "of": section.id, "text": surface.text, "page": surface.metadata.get("page")}
-                )
-        plan.symbols = _symbols(artifact_id, said, titles, given)
+        drawing = Drawing(artifact_id, {"title": title}, self._enrichment, summaries=summaries)
+        for section in sections:
+            drawing.section(section.id, section.path, section.above)
+            drawing.entry(section.title or str(fields.get("title") or ""), section.id)
+            for record, surface in self._section(plan, section, given, text, depth):
+                plan.surfaces.append(surface)
+                drawing.chunk(record, section.id, section.id, surface.text, surface.metadata)
+        plan.nodes, plan.edges = list(drawing.nodes.values()), drawing.edges
+        plan.symbols = drawing.symbols(given.get("links") or ())
         return plan
 
     def link(self, item_id: str, symbols: Symbols, lookup: Any) -> Iterable[Edge]:
         """What the chunks of a book name: entries of it, else of other books."""
-        return _Links(item_id, symbols.payload, lookup).all() if symbols.payload else ()
+        return BookLinks(symbols.payload, lookup, self._enrichment.aliases) if symbols.payload else ()
+
+    def complete(self, store: Store) -> bool:
+        """Draw the links that need all of the corpus, or other corpora; whether anything changed."""
+        from ir.book.elsewhere import settle
+        from ir.book.similar import draw_similar
+
+        if self._refusal is not None and not len(store):
+            raise self._refusal()
+        changed = False
+        if self._similar is not None or store.get_config().get("similar") is not None:
+            changed = draw_similar(store, self._similar)
+        if self._workspace is not None:
+            changed = settle(store, self._workspace) or changed
+        return changed
 
     def _section(
-        self, plan: IndexPlan, section: Section, given: Mapping[str, Any], text: str, fields: Mapping[str, Any]
-    ) -> list[tuple[str, Surface]]:
-        """The chunks of a section with their record ids; nodes and edges of both go into the plan."""
+        self, plan: IndexPlan, section: Section, given: Mapping[str, Any], text: str, depth: int
+    ) -> Iterable[tuple[str, Surface]]:
+        """The chunks of a section with their record ids."""
         part = text[section.start : section.end]
         shifted = {key: [place - section.start for place in given[key]] for key in ("_pages",) if given.get(key)}
         first = given.get("_first_line", 1)
@@ -86,144 +149,31 @@ class Book(Chunked):
         surfaces, remark = self._cut(section, raw, part)
         plan.remark = plan.remark or remark
         trail = " > ".join(section.path)
-        if section.id != (fields.get("_id") or "") and section.path:
-            about = {"title": section.title, "section_path": list(section.path)}
-            plan.nodes.append(Node(section.id, "section", about))
-        found: list[tuple[str, Surface]] = []
         for index, surface in enumerate(surfaces):
-            own = self.enrichment.of_passage(section=trail, text=surface.text, title=section.title)
-            own = {
-                name: given[name] for name in ("content_kind", "is_rule_bearing") if given.get(name) is not None
-            } | own
-            own |= {name: _joined(given.get(name), own.get(name)) for name in ("tags", "traits")}
+            own = self._enrichment.of_passage(section=trail, text=surface.text, title=section.title)
+            said = {name: given[name] for name in ("content_kind", "is_rule_bearing") if given.get(name) is not None}
+            own = said | own | {name: _joined(given.get(name), own.get(name)) for name in ("tags", "traits")}
             own = {name: value for name, value in own.items() if value not in (None, [])}
-            where = {"section": trail, "section_path": list(section.path)} if section.path else {}
+            where = placed(section.path, depth, surface.metadata, given.get("_labels"))
             about = {**surface.metadata, **where, **own, "start": surface.metadata["start"] + section.start}
             about["end"] = surface.metadata["end"] + section.start
-            made = Surface(section.id, surface.kind, surface.text, surface.granularity, about)
-            record = Record.make_id(section.id, surface.kind, index)
-            plan.surfaces.append(made)
-            plan.nodes.append(
-                Node(record, "chunk", {key: about[key] for key in ("page", "content_kind") if key in about})
-            )
-            plan.edges.append(Edge(section.id, "contains", record))
-            for name, relation in (("tags", "has_tag"), ("traits", "has_trait")):
-                for value in own.get(name, ()):
-                    entity = f"{relation[4:]}:{plain_name(str(value))}"
-                    plan.nodes.append(Node(entity, "entity", {"name": str(value)}))
-                    plan.edges.append(Edge(record, relation, entity))
-            found.append((record, made))
-        return found
+            record = about["chunk"] = Record.make_id(section.id, surface.kind, index)
+            yield record, Surface(section.id, surface.kind, surface.text, surface.granularity, about)
 
     def _cut(self, section: Section, raw: Mapping[str, Any], part: str) -> tuple[list[Surface], str | None]:
         chunks = Chunks(self.chunk_size, self.overlap, self.kind, self.max_tokens, self.count_tokens, detailed=False)
         return chunks.cut(section.id, raw, part, section.title)
 
 
+def book_of(item_id: str) -> str:
+    """What a book is called whose name nobody said: its file, without folders and ending.
+
+    >>> book_of("rules/Player Core.pdf"), book_of("core")
+    ('Player Core', 'core')
+    """
+    name = item_id[item_id.rfind("/") + 1 :]
+    return name.rpartition(".")[0] or name
+
+
 def _joined(*several: Any) -> list[str]:
     return list(dict.fromkeys(str(one) for given in several if isinstance(given, (list, tuple)) for one in given))
-
-
-def _symbols(
-    item_id: str, said: list[dict[str, Any]], titles: Mapping[str, list[str]], given: Mapping[str, Any]
-) -> Symbols:
-    """What a book tells the others, and what it has to remember to draw its links again."""
-    labels: dict[str, str] = {}
-    for title, entries in titles.items():
-        number = numbered(title)
-        if number is not None:
-            labels.setdefault(f"{number[0]}:{number[1]}", entries[0])
-    for chunk in said:
-        for line in chunk["text"].split("\n"):
-            number = numbered(line) if line[:6].lower() in ("table ", "figure") else None
-            if number is not None:
-                labels.setdefault(f"{number[0]}:{number[1]}", chunk["id"])
-    told = [f"{title}\n{entry}" for title, entries in titles.items() for entry in entries][:_MOST_TITLES]
-    pages = _pages(said)
-    payload = {"said": [[one["id"], one["of"], one["text"]] for one in said], "labels": labels, "pages": pages}
-    if given.get("links"):
-        payload["links"] = [str(one) for one in given["links"] if isinstance(one, (str, int))]
-    payload["titles"] = dict(titles)
-    uses = [Use(one["id"], "mentions", "") for one in said]
-    defines: dict[str, Sequence[str]] = {_TITLES: told}
-    defines |= {f"book-label:{name}": [entry] for name, entry in labels.items()}
-    return Symbols(defines, uses, payload)
-
-
-def _pages(said: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The first chunk that begins on each page, by its number as a text."""
-    pages: dict[str, str] = {}
-    for one in said:
-        if one["page"] is not None:
-            pages.setdefault(str(one["page"]), one["id"])
-    return pages
-
-
-class _Links:
-    """The links out of the chunks of one book."""
-
-    def __init__(self, item_id: str, payload: Mapping[str, Any], lookup: Any) -> None:
-        self._item = item_id
-        self._payload = payload
-        self._lookup = lookup
-        self._own: Mapping[str, Sequence[str]] = {
-            plain_name(title): entries for title, entries in payload["titles"].items()
-        }
-        others = [told.partition("\n") for told in lookup(_TITLES)]
-        self._others: dict[str, list[str]] = {}
-        for title, _, entry in others:
-            self._others.setdefault(plain_name(title), []).append(entry)
-        own = [(title, entry) for title, entries in payload["titles"].items() for entry in entries]
-        self._names = Names([*own, *((title, entry) for title, _, entry in others)])
-
-    def all(self) -> Iterable[Edge]:
-        for record, section, text in self._payload["said"]:
-            seen: set[tuple[str, str]] = set()
-            for edge in (*self._given(record), *self._referred(record, text), *self._mentioned(record, section, text)):
-                if (edge.type, edge.target) not in seen and edge.target not in (section, record):
-                    seen.add((edge.type, edge.target))
-                    yield edge
-
-    def _given(self, record: str) -> Iterable[Edge]:
-        """Links that the item itself says, drawn from its first chunk."""
-        if record == self._payload["said"][0][0]:
-            for target in self._payload.get("links", ()):
-                yield Edge(record, "refers_to", target, None, {"resolution": "exact"})
-
-    def _referred(self, record: str, text: str) -> Iterable[Edge]:
-        for reference in references_in(text):
-            properties = {"said": reference.said}
-            targets = self._targets(reference.kind, reference.target)
-            for target in targets:
-                yield Edge(record, "refers_to", target, None, {**properties, "resolution": "exact"})
-            if not targets:
-                yield Edge(record, "refers_to", f"{reference.kind}:{reference.target}", None, properties)
-
-    def _targets(self, kind: str, target: str) -> Sequence[str]:
-        if kind == "name":
-            found = self._own.get(target) or self._others.get(target)
-            if not found and " and " in target:
-                return [one for part in target.split(" and ") for one in self._targets(kind, part)]
-            return found[:1] if found else ()
-        if kind == "page":
-            return [self._payload["pages"][target]] if target in self._payload["pages"] else ()
-        for name in _shorter(target):
-            own = self._payload["labels"].get(f"{kind}:{name}") or self._payload["labels"].get(f"section:{name}")
-            if own:
-                return [own]
-        elsewhere = self._lookup(f"book-label:{kind}:{target}")
-        return list(elsewhere)[:1] if len(elsewhere) == 1 else ()
-
-    def _mentioned(self, record: str, section: str, text: str) -> Iterable[Edge]:
-        for mention in self._names.in_text(text):
-            for target in mention.entries:
-                if target != section and not section.startswith(f"{target}/"):
-                    yield Edge(record, "mentions", target, None, {"said": mention.said, "resolution": "exact"})
-
-
-def _shorter(number: str) -> Iterable[str]:
-    """A number and what it is part of: 4.5.1(2), 4.5.1."""
-    yield number
-    while number.endswith(")"):
-        number = number[: number.rindex("(")]
-        yield number

@@ -217,6 +217,8 @@ def show_removed(response: WorkspaceRemoveResponse, output: Output) -> None:
     for one in response.corpora:
         told = one.problem or f"{count(one.records, 'record')}, {size(one.bytes)}"
         output.line(f"corpus {visible(one.name)} at {visible(one.kept_at)}: {visible(told)}")
+    for part in response.parts:
+        output.line(f"{visible(part)}, of a corpus whose name was removed")
     for folder in response.folders:
         output.line(f"folder {visible(folder)}")
     for name in response.tokens:

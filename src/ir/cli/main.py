@@ -49,6 +49,7 @@ COMMANDS = {
     "upgrade": "building",
     "ls": "corpora",
     "info": "corpora",
+    "census": "corpora",
     "register": "corpora",
     "rm": "corpora",
     "export": "transfer",

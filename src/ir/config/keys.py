@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.errors import InvalidInput
-from ir.options import AUTO_RANKING, DFLT_FUSION, FUSIONS, KEYWORD_BACKENDS, LANGUAGES, MODES, RANKINGS
+from ir.options import (
+    AUTO_GRAPH,
+    AUTO_RANKING,
+    DFLT_FUSION,
+    FUSIONS,
+    GRAPHS,
+    KEYWORD_BACKENDS,
+    LANGUAGES,
+    MODES,
+    RANKINGS,
+)
 from ir.secrets.addresses import masked
 
 __all__ = ["KEYS", "Key", "key_named", "names"]
@@ -120,6 +130,14 @@ KEYS: tuple[Key, ...] = (
         choices=(AUTO_RANKING, *RANKINGS),
     ),
     Key(
+        "graph",
+        str,
+        AUTO_GRAPH,
+        "How links lift what good results lead to: 'expand', 'propagate', 'additive', 'frontier', 'none', or 'auto' as "
+        "the corpus was built.",
+        choices=(AUTO_GRAPH, *GRAPHS),
+    ),
+    Key(
         "language",
         str,
         "auto",
@@ -162,6 +180,13 @@ KEYS: tuple[Key, ...] = (
         bool,
         True,
         "Whether keys of known formats inside texts are shown as stars.",
+        project=False,
+    ),
+    Key(
+        "book_rules",
+        str,
+        None,
+        "The file of rules by which `ir ingest book` says what passages are, where none is given; 'none' for no rules.",
         project=False,
     ),
     Key("max_file_mb", float, 10.0, "Files above this size, in megabytes, are reported and left out.", low=0.001),
@@ -207,7 +232,15 @@ KEYS: tuple[Key, ...] = (
         "Where tokens, workspaces and limits are kept: a file, or postgresql://user@host/database to share them.",
         project=False,
     ),
-    Key("serve.port", int, 8418, "The port that ir serve listens on; 0 for any free one.", low=0, high=65_535),
+    Key(
+        "serve.port",
+        int,
+        8418,
+        "The port that ir serve listens on; 0 for any free one.",
+        low=0,
+        high=65_535,
+        project=False,
+    ),
     Key(
         "serve.hosts",
         str,
@@ -222,12 +255,52 @@ KEYS: tuple[Key, ...] = (
         "The origins, with commas between them, whose pages may ask ir serve; none but its own otherwise.",
         project=False,
     ),
-    Key("serve.threads", int, 0, "How many searches ir serve does at once; 0 for one on each core.", low=0, high=1024),
-    Key("serve.open_corpora", int, 32, "How many corpora ir serve keeps open.", low=1, high=10_000),
-    Key("serve.body_mb", float, 4.0, "How long, in megabytes, a request to ir serve may be.", low=0.001, high=1000),
-    Key("serve.body_s", float, 15.0, "How long, in seconds, a client may take to send it.", low=0.1, high=3600),
-    Key("serve.call_s", float, 30.0, "How long, in seconds, a call of ir serve may take.", low=0.1, high=3600),
-    Key("serve.ask_s", float, 300.0, "How long, in seconds, one that asks a language model may.", low=0.1, high=3600),
+    Key(
+        "serve.threads",
+        int,
+        0,
+        "How many searches ir serve does at once; 0 for one on each core.",
+        low=0,
+        high=1024,
+        project=False,
+    ),
+    Key("serve.open_corpora", int, 32, "How many corpora ir serve keeps open.", low=1, high=10_000, project=False),
+    Key(
+        "serve.body_mb",
+        float,
+        4.0,
+        "How long, in megabytes, a request to ir serve may be.",
+        low=0.001,
+        high=1000,
+        project=False,
+    ),
+    Key(
+        "serve.body_s",
+        float,
+        15.0,
+        "How long, in seconds, a client may take to send it.",
+        low=0.1,
+        high=3600,
+        project=False,
+    ),
+    Key(
+        "serve.call_s",
+        float,
+        30.0,
+        "How long, in seconds, a call of ir serve may take.",
+        low=0.1,
+        high=3600,
+        project=False,
+    ),
+    Key(
+        "serve.ask_s",
+        float,
+        300.0,
+        "How long, in seconds, one that asks a language model may.",
+        low=0.1,
+        high=3600,
+        project=False,
+    ),
     Key(
         "serve.drain_s",
         float,
@@ -235,8 +308,17 @@ KEYS: tuple[Key, ...] = (
         "How long, in seconds, ir serve waits for running calls when it is told to stop.",
         low=0,
         high=3600,
+        project=False,
     ),
-    Key("serve.connections", int, 1000, "How many connections ir serve keeps at once.", low=1, high=1_000_000),
+    Key(
+        "serve.connections",
+        int,
+        1000,
+        "How many connections ir serve keeps at once.",
+        low=1,
+        high=1_000_000,
+        project=False,
+    ),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
     Key("llm.model", str, None, "The language model to ask there."),
     Key(

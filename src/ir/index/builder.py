@@ -27,7 +27,7 @@ from ir.index.spaces import fill, free_name
 from ir.index.writer import Held, Writer
 from ir.links import Edge, edges_of_links
 from ir.options import count
-from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithNotes, WithPassedOver, WithScope
+from ir.protocols import EdgeExtractor, Source, Store, WithBodies, WithCompletion, WithNotes, WithPassedOver, WithScope
 from ir.select.gate import AUTOMATIC
 
 __all__ = ["EmptyCorpus", "build", "prunes"]
@@ -330,6 +330,8 @@ class _Job:
 
     def _finish(self) -> None:
         recipe = self.recipe
+        if isinstance(recipe.strategy, WithCompletion):
+            self.written = recipe.strategy.complete(self.store) or self.written
         dim = self.writer.dim or self.dim or (recipe.config.get("dim") if self._same_embedder() else None)
         settings = recipe.settings(self.source, dim)
         settings.pop(_KEPT, None)

@@ -36,6 +36,8 @@ class Linking:
         self._report = report
         self._edges: dict[str, Sequence[Edge]] = {}
         self._fresh: dict[str, dict[str, Any] | None] = {}
+        #: Nodes that an item declares no longer, and others may: entities, as tags are.
+        self._left: set[str] = set()
         self.written = False
 
     # -- one item ----------------------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ class Linking:
             entry["nodes"] = sorted(nodes)
         if sources:
             entry["linked"] = sorted(map(storable, sources))
-        self._store.delete_nodes(sorted(before - nodes.keys()))
+        self._drop_nodes(sorted(before - nodes.keys()))
         self._store.put_nodes(nodes.values())
         self.clear(set(held.get("linked", ()) if held else ()) - sources)
         if plan.symbols is None:
@@ -76,10 +78,25 @@ class Linking:
     def forget(self, item_id: str, entry: Mapping[str, Any] | None) -> None:
         """Take back what an item that is gone had brought."""
         if entry is not None and (entry.get("nodes") or entry.get("linked")):
-            self._store.delete_nodes(entry.get("nodes", []))
+            self._drop_nodes(entry.get("nodes", []))
             self.clear(entry.get("linked", ()))
         if self._store.get_symbols(_item_key(item_id)) is not None:
             self._fresh[item_id] = None
+
+    def _drop_nodes(self, node_ids: Sequence[str]) -> None:
+        held = self._store.get_nodes(node_ids) if node_ids else {}
+        shared = {node_id for node_id, node in held.items() if node.type == "entity"}
+        self._left |= shared
+        self._store.delete_nodes([node_id for node_id in node_ids if node_id not in shared])
+
+    def _drop_left(self) -> None:
+        """Delete the entities that no item declares any more."""
+        if not self._left:
+            return
+        for _, entry in self._store.ledger_items():
+            self._left.difference_update(entry.get("nodes", ()))
+        self._store.delete_nodes(sorted(self._left))
+        self._left = set()
 
     # -- edges -------------------------------------------------------------------------------------------------
 
@@ -110,6 +127,7 @@ class Linking:
         """Resolve the names of the items that came, and of those that asked for a name whose meaning changed."""
         if self._fresh:
             self._resolve()
+        self._drop_left()
         self.flush()
 
     def _resolve(self) -> None:

@@ -211,7 +211,9 @@ def _compare(
     Counting ends above ``limit``. With ``every``, all that are there count as different.
     """
     stat_of = stat_signal_of(source)
-    held = dict(ledger_rows(store, "artifact_id", "stat"))
+    # What is part of an item comes and goes with it.
+    rows = ledger_rows(store, "artifact_id", "stat", "item")
+    held = {artifact_id: stat for artifact_id, stat, item in rows if item is None}
     scope = source.scope
     if within is not None:
         scope, stat_of = within, within.stat_signal

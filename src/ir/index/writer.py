@@ -24,6 +24,8 @@ Held = Callable[[Sequence[str]], Mapping[str, "Vector"]]
 #: A buffer is written when it holds this many batches of texts, or this many characters.
 _BATCHES = 8
 _CHARACTERS = 16_000_000
+#: So many records are handed to the store at once.
+_PUT = 1000
 
 
 @dataclass
@@ -122,11 +124,36 @@ class Writer:
                 records.append(_record(row, fresh[text] if vector is None else vector))
         if self.probes is not None:
             self.probes.see([record.vector for record in records])
+        others = self._in_other_spaces()
         self._store.delete_records(stale)
-        self._store.put_records(records, space=self.space)
+        for start in range(0, len(records), _PUT):  # one artifact may be a book
+            self._store.put_records(records[start : start + _PUT], space=self.space)
+        for space, vectors in others.items():
+            self._store.put_vectors(space, vectors)
         entries = {ledger_key(pending.entry["artifact_id"]): pending.entry for pending in self._pending}
         self._store.set_ledger_entries({**self._parts, **entries})
         self._pending, self._parts, self._texts, self._characters = [], {}, 0, 0
+
+    def _in_other_spaces(self) -> dict[str, dict[str, Vector]]:
+        """What other models made of texts that are as they were: a record that is written anew loses its vectors."""
+        changed = [pending for pending in self._pending if pending.old_ids]
+        own = self.space or self._store.default_space
+        spaces = [space for space in self._store.spaces() if space != own] if changed else []
+        found: dict[str, dict[str, Vector]] = {}
+        for pending in changed if spaces else ():
+            texts = {
+                record.id: embedding_text(record.text, record.metadata)
+                for record in self._store.get_records(list(pending.old_ids))
+            }
+            for space in spaces:
+                held = self._store.get_vectors(list(texts), space=space)
+                known = {texts[record_id]: vector for record_id, vector in held.items()}
+                kept = {
+                    row.id: known[text] for row, text in zip(pending.rows, pending.texts, strict=True) if text in known
+                }
+                if kept:
+                    found.setdefault(space, {}).update(kept)
+        return found
 
     def _embed_missing(self) -> dict[str, Vector]:
         missing: dict[str, None] = {}

@@ -72,6 +72,7 @@ class _Kind(NamedTuple):
 KINDS: Mapping[str, _Kind] = {
     "files": _Kind("from_files", "root", function="exclude"),
     "code": _Kind("ir.code.folder:code_files", "root", settle="ir.code.folder:settled"),
+    "book": _Kind("ir.book.source:book_files", "paths"),
     "skills": _Kind("from_skills"),
     "packages": _Kind("from_packages"),
     "reports": _Kind("from_md_reports"),
@@ -84,7 +85,7 @@ KINDS: Mapping[str, _Kind] = {
 #: Parameters of the constructors that a registry entry says elsewhere, or that no file can hold.
 _NOT_PARAMS = frozenset({"name", "embedder", "strategy", "indexing_strategy", "change_signal", "metadata_of"})
 #: Parameters that name a file or folder.
-_PATHS = frozenset({"root", "path", "manifest", "projects_root", "roots", "tools", "repos", "records"})
+_PATHS = frozenset({"root", "path", "paths", "manifest", "projects_root", "roots", "tools", "repos", "records"})
 
 
 def register(
@@ -350,7 +351,8 @@ def _checked_store(name: str, address: Any) -> str:
     if without_password(address) != address:
         raise InvalidInput(
             f"The address {without_password(address)} was given with a password, which would be written down.",
-            remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN.",
+            remedy="Leave it out, and put it where the client looks: ~/.pgpass or PGPASSWORD, MILVUS_TOKEN, "
+            "MONGODB_PASSWORD.",
         )
     return for_corpus(address, name)
 

@@ -94,7 +94,7 @@ def _page(document: Any, index: int, *, sizes: bool) -> Page:
                     spans.append((position + len(shown) - len(shown.lstrip()), bare))
                 position += len(shown) + 1
             lines = [_line(raw, written, said, first, sizes=sizes) for first, said in spans]
-            if _may_be_joined(lines, width):
+            if _may_be_joined(lines, width) and _has_gap(raw, written, spans, lines, width):
                 parts = [part for first, said in spans for part in _parted(raw, written, said, first, width)]
                 if 2 * sum(len(said) > _PROSE for _, said in parts) > len(parts) >= len(spans) + _FEWEST_PARTED:
                     lines = [_line(raw, written, said, first, sizes=sizes) for first, said in parts]
@@ -128,6 +128,12 @@ def _box(raw: Any, written: Any, place: int) -> tuple[float, float, float]:
 def _may_be_joined(lines: list[Line], width: float) -> bool:
     """Whether lines may go across two columns: where a file writes those row by row, the library joins them."""
     return sum(line.right - line.left > 0.6 * width for line in lines) >= _FEWEST_PARTED
+
+
+def _has_gap(raw: Any, written: Any, spans: list[tuple[int, str]], lines: list[Line], width: float) -> bool:
+    """Whether one of the wide lines goes across a gap. Not all are looked at: those that do stand together."""
+    wide = [span for span, line in zip(spans, lines, strict=True) if line.right - line.left > 0.6 * width]
+    return any(len(_parted(raw, written, said, first, width)) > 1 for first, said in wide[:: _FEWEST_PARTED - 1])
 
 
 def _parted(raw: Any, written: Any, text: str, first: int, width: float) -> list[tuple[int, str]]:

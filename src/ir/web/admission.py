@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ir.app.context import Caller
 from ir.config.workspace import current_workspace
@@ -20,6 +21,7 @@ __all__ = ["Admission", "Guest"]
 #: So long whoever was found is taken for the same without asking again.
 _FRESH_S = 0.5
 _MOST_REMEMBERED = 4096
+_Result = TypeVar("_Result")
 _SCOPES = ("read", "write", "admin")
 _REALM = 'Bearer realm="ir"'
 
@@ -81,10 +83,7 @@ class Admission:
         held = self._found.get(secret)
         if held is not None and time.monotonic() - held[0] < _FRESH_S and not held[2]:
             return held[1]
-        try:
-            guest, limited, allowance = await self._workers.submit(lambda: self._look(secret))
-        except IrError as error:
-            raise of_error(error, {}) from error
+        guest, limited, allowance = await self.ask(lambda: self._look(secret))
         if len(self._found) >= _MOST_REMEMBERED:
             self._found.clear()
         self._found[secret] = (time.monotonic(), guest, limited)
@@ -94,11 +93,18 @@ class Admission:
 
     async def needs_token(self) -> bool:
         """Whether nobody is let in without a token."""
-        return self._always or await self._workers.submit(self._access.has_tokens)
+        return self._always or await self.ask(self._access.has_tokens)
 
     async def check(self) -> None:
         """An error if nobody could be let in now."""
-        await self._workers.submit(self._access.has_tokens)
+        await self.ask(self._access.has_tokens)
+
+    async def ask(self, work: Callable[[], _Result]) -> _Result:
+        """What comes of asking the database, on a thread; a refusal if it is away."""
+        try:
+            return await self._workers.submit(work)
+        except IrError as error:
+            raise of_error(error, {}) from error
 
     def close(self) -> None:
         self._workers.close()

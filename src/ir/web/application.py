@@ -16,11 +16,11 @@ from starlette.routing import Match
 from ir import telemetry
 from ir.app.operation import Operation
 from ir.app.session import Session
-from ir.errors import IrError
 from ir.serve.jobs import Job, Jobs
 from ir.web import document
 from ir.web.admission import Admission, Guest
 from ir.web.answers import answered, arguments_of, as_json, encoded
+from ir.web.board import Board
 from ir.web.events import Stream, streamed, wants_events
 from ir.web.guard import Guard
 from ir.web.limits import Limits
@@ -30,7 +30,7 @@ from ir.web.pages import Pages
 from ir.web.refusals import PROBLEM, Gone, Refusal
 from ir.web.tools import PATH as TOOLS_PATH
 from ir.web.tools import Tools
-from ir.web.work import JOB_SCHEMA, STATES, find_job, shown, visible_jobs
+from ir.web.work import JOB_SCHEMA, STATES, find_job, no_job, shown
 from ir.web.workers import Workers
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Application"]
 
 _SWEEP_S = 30.0
+#: So often a job of another process is looked at.
+_LOOK_S = 0.5
 #: So often a job that is watched is told of, at most.
 _TELL_S = 0.1
 #: What a caller wrote, by the fields that hold it.
@@ -81,6 +83,7 @@ class Application:
         self.session = session or Session(open_corpora=open_corpora)
         self.jobs = Jobs(most=limits.jobs)
         self.admission = Admission(access, always=always)
+        self.board = Board(access, self.jobs)
         self.searching = Workers("search", limits.threads, limits.waiting)
         self.waiting = Workers("patient", limits.patient, limits.waiting)
         self.logs = Logs(queries=log_queries)
@@ -128,6 +131,7 @@ class Application:
             sweeping.cancel()
             await self.tools.close()
             await asyncio.to_thread(self._finish_jobs)
+            self.board.close()
             self.searching.close()
             self.waiting.close()
             self.admission.close()
@@ -320,30 +324,48 @@ class Application:
                 progress=job.report,
             )
 
-        return self.jobs.start(operation.name, guest.workspace, corpus, work, same=encoded(arguments))
+        job = self.jobs.start(operation.name, guest.workspace, corpus, work, same=encoded(arguments))
+        self.board.follow(job)
+        return job
 
     async def _list_jobs(self, request: Request) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("read")
-        return as_json({"jobs": [shown(job) for job in visible_jobs(self.jobs, guest)]})
+        return as_json({"jobs": await self.admission.ask(lambda: self.board.all(guest))})
 
     async def _show_job(self, request: Request, job: str) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("read")
-        return as_json(shown(find_job(self.jobs, job, guest)))
+        return as_json(await self._job(job, guest))
+
+    async def _job(self, handle: str, guest: Guest) -> dict[str, Any]:
+        """A job of this process, or of another that shares the tokens."""
+        own = find_job(self.jobs, handle, guest)
+        told = shown(own) if own else await self.admission.ask(lambda: self.board.find(handle, guest))
+        if told is None:
+            raise no_job()
+        return told
 
     async def _cancel_job(self, request: Request, job: str) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("write")
-        found = find_job(self.jobs, job, guest)
-        self.jobs.cancel(found)
-        return as_json(shown(found))
+        own = find_job(self.jobs, job, guest)
+        told = await self._job(job, guest)
+        if own is not None:
+            self.jobs.cancel(own)
+        else:
+            await self.admission.ask(lambda: self.board.stop(job, guest))
+        return as_json(shown(own) if own else told)
 
     async def _watch_job(self, request: Request, job: str) -> Response:
         guest: Guest = request.scope["guest"]
         guest.require("read")
         found = find_job(self.jobs, job, guest)
         stream = Stream()
+        if found is None:
+            first = await self._job(job, guest)
+            asyncio.get_running_loop().create_task(self._watch_elsewhere(job, guest, stream))
+            return await stream.response(request, self.closing, (first["state"], first))
         told = 0.0
 
         def tell(one: Job) -> None:
@@ -361,6 +383,24 @@ class Application:
         found.listeners.append(tell)
         tell(found)
         return await stream.response(request, self.closing)
+
+    async def _watch_elsewhere(self, job: str, guest: Guest, stream: Stream) -> None:
+        """Tell of a job of another process as it changes."""
+        before: Any = None
+        while not stream.stop.is_set():
+            try:
+                told = await self._job(job, guest)
+            except Refusal:
+                break
+            if told["state"] not in ("waiting", "running"):
+                if before is not None:
+                    stream.tell(told["state"], told)
+                break
+            if before is not None and told != before:
+                stream.tell(told["state"], told)
+            before = told
+            await asyncio.sleep(_LOOK_S)
+        stream.end()
 
     # -- the rest --------------------------------------------------------------------------------------------------
 
@@ -384,10 +424,7 @@ class Application:
     async def _readiness(self) -> Response:
         if self.closing.is_set() or not self.ready:
             raise Refusal(503, "closing", "The server is about to end.", headers={"retry-after": "2"})
-        try:
-            await self.admission.check()
-        except IrError as error:
-            raise Refusal(503, error.code, error.message, headers={"retry-after": "2"}) from error
+        await self.admission.check()
         return as_json({"status": "ready"})
 
     async def _metrics(self, request: Request) -> Response:
@@ -399,10 +436,7 @@ class Application:
         raise Refusal(404, "no_metrics", "Nothing is counted here.", remedy="Ask the user to turn telemetry on.")
 
     async def _openapi(self) -> Response:
-        try:
-            needs_token = await self.admission.needs_token()
-        except IrError as error:
-            raise Refusal(503, error.code, error.message, headers={"retry-after": "2"}) from error
+        needs_token = await self.admission.needs_token()
         made = get_openapi(
             title=self.api.title, version=self.api.version, summary=self.api.summary, routes=self.api.routes
         )

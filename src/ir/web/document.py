@@ -58,6 +58,7 @@ _EXAMPLES: dict[str, Doc] = {
     "build": {"target": "notes"},
     "refresh": {"target": "notes"},
     "eval": {"corpus": "notes", "cases": "kitchen"},
+    "eval-book": {"corpora": ["notes"], "cases": "kitchen"},
     "grep": {"pattern": "degrees", "target": "notes"},
     "info": {"target": "notes"},
     "ls": {},

@@ -11,7 +11,7 @@ from ir.serve.jobs import Job, Jobs
 from ir.web.admission import Guest
 from ir.web.refusals import Refusal
 
-__all__ = ["JOB_SCHEMA", "STATES", "find_job", "shown", "visible_jobs"]
+__all__ = ["JOB_SCHEMA", "STATES", "find_job", "no_job", "shown"]
 
 STATES = ("waiting", "running", "done", "failed", "cancelled")
 _NUMBER = {"type": ["number", "null"]}
@@ -65,13 +65,12 @@ def _failure(error: Exception) -> dict[str, Any]:
     return {"code": "unexpected", "message": told, "remedy": ""}
 
 
-def visible_jobs(jobs: Jobs, guest: Guest) -> list[Job]:
-    """The jobs that somebody may see: those of their workspace, for the corpora that they may see."""
-    return [job for job in jobs.all(guest.workspace) if guest.may_see(job.corpus)]
-
-
-def find_job(jobs: Jobs, handle: str, guest: Guest) -> Job:
+def find_job(jobs: Jobs, handle: str, guest: Guest) -> Job | None:
+    """The job of this process by that name, if there is one that somebody may see: it is of their workspace, and for
+    a corpus that they may see."""
     job = jobs.find(handle)
-    if job is None or job.workspace != guest.workspace or not guest.may_see(job.corpus):
-        raise Refusal(404, "no_job", "There is no such job.", remedy="GET /v1/jobs lists those that there are.")
-    return job
+    return None if job is None or job.workspace != guest.workspace or not guest.may_see(job.corpus) else job
+
+
+def no_job() -> Refusal:
+    return Refusal(404, "no_job", "There is no such job.", remedy="GET /v1/jobs lists those that there are.")

@@ -82,6 +82,21 @@ class MilvusStore(base.BaseStore):
             self._connection.drop(collection)
         self._held = None
 
+    def own_parts(self) -> list[str]:
+        """The collections that hold the corpus."""
+        return self._collections.everything_there()
+
+    def workspace_parts(self) -> list[str]:
+        """The collections of all corpora that the workspace has here, also of those that have no name left."""
+        start = self.address.workspace_prefix
+        return sorted(name for name in self._connection.names() if name.startswith(start))
+
+    def drop_parts(self, parts: Sequence[str]) -> None:
+        """Remove collections of the workspace."""
+        for name in parts:
+            if name.startswith(self.address.workspace_prefix):
+                self._connection.drop(name)
+
     def taken_up(self) -> int:
         """About how much the corpus takes up: Milvus does not tell. Its vectors, and a few bytes for each word."""
         state = self._state()

@@ -107,6 +107,28 @@ class PostgresStore(BaseStore):
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.address.schema)))
         self._found = False
 
+    def own_parts(self) -> list[str]:
+        """The schema that holds the corpus."""
+        return [self.address.schema]
+
+    def workspace_parts(self) -> list[str]:
+        """The schemas of all corpora that the workspace has in this database, also of those that have no name left."""
+        start = self.address.workspace_prefix
+        with self._primary.lend() as connection:
+            rows = connection.execute(
+                "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s) ORDER BY 1", (start,)
+            ).fetchall()
+        return [str(name) for (name,) in rows]
+
+    def drop_parts(self, parts: Sequence[str]) -> None:
+        """Remove schemas of the workspace."""
+        from psycopg import sql
+
+        with self._primary.lend() as connection:
+            for name in parts:
+                if name.startswith(self.address.workspace_prefix):
+                    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
+
     def close(self) -> None:
         """Let go of connections; the store can be used again."""
         self._primary.close()

@@ -1,0 +1,115 @@
+"""The links out of the chunks of a book: what they name and refer to, here, else in the other books."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ir.book.drawing import TITLES, label_name
+from ir.book.names import Names
+from ir.book.references import plain_name, references_in
+from ir.links import Edge
+
+__all__ = ["BookLinks", "shorter"]
+
+Lookup = Callable[[str], Sequence[str]]
+
+
+class BookLinks:
+    """Iterating draws the links of one book; afterwards ``told`` has the references that lead nowhere.
+
+    ``payload`` is what :meth:`ir.book.drawing.Drawing.symbols` kept, ``lookup`` finds names of the corpus's other
+    books. ``aliases`` are short names with what they stand for.
+    """
+
+    def __init__(self, payload: Mapping[str, Any], lookup: Lookup, aliases: Mapping[str, str] | None = None) -> None:
+        self.told: dict[str, Any] | None = None
+        self._payload = payload
+        self._lookup = lookup
+        self._without = frozenset(payload.get("without", ()))
+        self._aliases = {plain_name(short): plain_name(full) for short, full in (aliases or {}).items()}
+        titles: Mapping[str, Sequence[str]] = payload["titles"]
+        self._own = {plain_name(title): entries for title, entries in titles.items()}
+        others = [told.partition("\n") for told in lookup(TITLES)]
+        self._others: dict[str, list[str]] = {}
+        for title, _, entry in others:
+            self._others.setdefault(plain_name(title), []).append(entry)
+        own = [(title, entry) for title, entries in titles.items() for entry in entries]
+        self._names = Names([*own, *((title, entry) for title, _, entry in others)])
+
+    def __iter__(self) -> Iterator[Edge]:
+        drawn = "refers_to" in self._without
+        unresolved: list[list[str]] = []
+        related: dict[str, list[Sequence[str]]] = {}
+        for one in self._payload.get("related", ()):
+            related.setdefault(one[0], []).append(one)
+        for node, entry, text in self._payload["said"]:
+            seen: set[tuple[str, str]] = set()
+            found = (
+                *self._given(node),
+                *self._referred(node, text, unresolved),
+                *self._mentioned(node, entry, text),
+                *self._related(related.get(node, ())),
+            )
+            for edge in found:
+                here = edge.target in (entry, node)
+                if not here and edge.type not in self._without and (edge.type, edge.target) not in seen:
+                    seen.add((edge.type, edge.target))
+                    yield edge
+        left = self._payload.get("unresolved", []) if drawn else unresolved
+        self.told = {"unresolved": left} if left else None
+
+    def _given(self, node: str) -> Iterator[Edge]:
+        """Links that the item itself says, drawn from its first chunk."""
+        if node == self._payload["said"][0][0]:
+            for target in self._payload.get("links", ()):
+                yield Edge(node, "refers_to", target, None, {"resolution": "exact"})
+
+    def _referred(self, node: str, text: str, unresolved: list[list[str]]) -> Iterator[Edge]:
+        for reference in references_in(text):
+            said = {"said": reference.said}
+            targets = self._targets(reference.kind, reference.target)
+            for target in targets:
+                yield Edge(node, "refers_to", target, None, {**said, "resolution": "exact"})
+            if not targets:
+                name = f"{reference.kind}:{reference.target}"
+                unresolved.append([node, name, reference.said])
+                yield Edge(node, "refers_to", name, None, said)
+
+    def _targets(self, kind: str, target: str) -> Sequence[str]:
+        if kind == "name":
+            found = self._own.get(target) or self._others.get(target)
+            if not found and target in self._aliases:
+                return self._targets(kind, self._aliases[target])
+            if not found and " and " in target:
+                return [one for part in target.split(" and ") for one in self._targets(kind, part)]
+            return found[:1] if found else ()
+        if kind == "page":
+            return [self._payload["pages"][target]] if target in self._payload["pages"] else ()
+        labels = self._payload["labels"]
+        for name in shorter(target):
+            own = labels.get(f"{kind}:{name}") or labels.get(f"section:{name}")
+            if own:
+                return [own]
+        elsewhere = self._lookup(label_name(kind, target))
+        return list(elsewhere)[:1] if len(elsewhere) == 1 else ()
+
+    def _mentioned(self, node: str, entry: str, text: str) -> Iterator[Edge]:
+        for mention in self._names.in_text(text):
+            for target in mention.entries:
+                if target != entry and not entry.startswith(f"{target}/"):
+                    yield Edge(node, "mentions", target, None, {"said": mention.said, "resolution": "exact"})
+
+    def _related(self, found: Sequence[Sequence[str]]) -> Iterator[Edge]:
+        """What the configured relations found leads to the section of that name, else to the thing itself."""
+        for node, relation, target, entity in found:
+            entries = () if target.isdigit() else self._targets("name", plain_name(target))
+            yield Edge(node, relation, entries[0] if entries else entity, None, {"said": target})
+
+
+def shorter(number: str) -> Iterator[str]:
+    """A number and what it is part of: 4.5.1(2), 4.5.1."""
+    yield number
+    while number.endswith(")"):
+        number = number[: number.rindex("(")]
+        yield number
