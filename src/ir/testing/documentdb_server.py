@@ -45,7 +45,7 @@ _SETTINGS = {
 #: Inside the namespace: the tree with this machine's devices, the server's data and its user, and nothing else.
 _ENTER = """
     mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/data" && mount --bind "$1/passwd" "$0/etc/passwd" || exit
-    tree="$0" && shift
+    tree="$0" data="$1" && shift
 """
 _RUN = f'{_ENTER} exec chroot "$tree" "$@"'
 #: The server ends, without waiting for its clients, as soon as nobody holds the other end of its input any more: a
@@ -56,6 +56,7 @@ _SERVE = f"""{_ENTER}
     read -r _ <&3
     kill -INT $!
     wait $!
+    rm -rf "$data"
 """
 
 

@@ -42,17 +42,25 @@ def test_a_server_ends_with_its_user_even_if_that_is_killed() -> None:
         assert host == "127.0.0.1"
         with socket.create_connection((host, int(port))):
             pass
-        servers = _postgres_of(user.pid)
-        assert servers
+        servers = _below(user.pid)
+        (data,) = {Path(word) for pid in servers for word in _command(pid) if Path(word).name.startswith("ir-document")}
+        assert data.exists()
         os.kill(user.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while any(_runs(pid) for pid in servers):
         assert time.monotonic() < deadline, "the server outlived its user"
         time.sleep(0.05)
+    assert not data.exists()
 
 
-def _postgres_of(user: int) -> list[int]:
-    """The processes below a process."""
+def _command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
+    except FileNotFoundError:
+        return []
+
+
+def _below(user: int) -> list[int]:
     listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     above = {int(pid): int(parent) for pid, parent in (line.split() for line in listed.splitlines())}
     found = [user]
