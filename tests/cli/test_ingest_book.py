@@ -465,3 +465,16 @@ def test_a_search_reads_a_book_that_changed_again_and_knows_one_that_did_not(ir:
     )
     ir("ingest", "book", "core.enriched.json")
     assert "stale" not in ir("search", "core", "words").err
+
+
+def test_a_book_that_is_named_without_a_path_is_read_from_where_it_was_or_usually_is(ir: Ir, rules: Path) -> None:
+    usual = rules.parent / "Rules" / "StarFinder2e" / "PlayerCore"
+    usual.mkdir(parents=True)
+    rules.rename(usual / "core.md")
+    words = ("ingest", "book", "--ruleset", "StarFinder2e", "--book", "PlayerCore")
+    assert ir(*words, "--json").json["added"] == 1
+    assert ir(*words, "--json").json["unchanged"] == 1
+    ir("ingest", "book", "monsters.md", "--book", "other")
+    assert ir("ingest", "book", "--book", "other", "--json").json["documents"] == ["monsters.md"]
+    assert "not said where the book is" in ir("ingest", "book", "--book", "nowhere").err
+    assert "takes one folder" in ir("ingest", "code").err
