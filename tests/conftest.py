@@ -15,6 +15,7 @@ SLOW = (
     "cli/test_output.py",
     "cli/test_unfinished.py",
     "contract/test_milvus_store.py",
+    "contract/test_mongo_store.py",
     "contract/test_postgres_store.py",
     "crash",
     "embed/test_minilm.py",
@@ -25,10 +26,12 @@ SLOW = (
     "serve/test_daemon.py",
     "serve/test_front.py",
     "store/milvus",
+    "store/mongo",
     "store/postgres",
     "store/test_local_words.py",
     "test_examples.py",
     "test_tune.py",
+    "web",
 )
 
 

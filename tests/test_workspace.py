@@ -13,6 +13,7 @@ from ir.config import corpora_dir, embeddings_cache_dir, registry_path
 from ir.config.workspace import current_workspace, in_workspace
 from ir.errors import CorpusNotBuilt, InvalidInput
 from ir.store.milvus.address import Address as MilvusAddress
+from ir.store.mongo.address import Address as MongoAddress
 
 
 def built(text: str) -> ir.Corpus:
@@ -62,6 +63,17 @@ def test_an_address_cannot_name_another_workspace() -> None:
         MilvusAddress.parse("milvus://host/db/notes?workspace=team-a")
     for corpus in (inside.prefix.removeprefix("ir"), inside.prefix, "w_notes"):
         assert MilvusAddress.parse(f"milvus://host/db?corpus={corpus}").prefix != inside.prefix
+
+
+def test_collections_in_mongodb_belong_to_one_workspace() -> None:
+    names = ["notes", "a_notes", "w_a_notes", "a b", "a_b", "n" * 79, "n" * 90, "n" * 91, "é" * 40]
+    prefixes = {}
+    for workspace in ("default", "a", "team-a", "x" * 32):
+        with in_workspace(workspace):
+            for name in names:
+                prefixes[workspace, name] = MongoAddress.parse(f"mongodb://host/db?corpus={name}").prefix
+    assert len(set(prefixes.values())) == len(prefixes)
+    assert max(len(prefix.encode()) for prefix in prefixes.values()) < 150
 
 
 def test_a_schema_belongs_to_one_workspace() -> None:

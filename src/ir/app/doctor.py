@@ -28,6 +28,7 @@ EXTRAS = (
     ("eval", "ir_measures", "evaluation"),
     ("postgres", "psycopg", "corpora in PostgreSQL"),
     ("milvus", "pymilvus", "corpora in Milvus"),
+    ("mongo", "pymongo", "corpora and books in MongoDB"),
     ("ray", "ray", "building on several machines"),
 )
 

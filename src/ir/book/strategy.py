@@ -57,6 +57,9 @@ class Book(Chunked):
     """
 
     version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
+    #: How searches rank what it makes, and how they follow its links.
+    ranking = "book"
+    graph = "expand"
 
     def __init__(
         self,

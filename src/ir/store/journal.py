@@ -32,6 +32,10 @@ class Journal:
         del mapping[key]
         return True
 
+    def touched(self) -> list[tuple[MutableMapping[str, Any], str, bool]]:
+        """Every key that was written or erased, in which mapping, and whether it was there before."""
+        return [(mapping, key, existed) for (_, key), (mapping, existed, _) in self._before.items()]
+
     def undo(self) -> None:
         """Every touched key as it was before."""
         for (_, key), (mapping, existed, value) in self._before.items():

