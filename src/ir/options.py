@@ -12,16 +12,20 @@ from ir.errors import InvalidInput
 from ir.filters import Filter, parse_filter
 
 __all__ = [
+    "AUTO_GRAPH",
     "AUTO_RANKING",
     "DFLT_ALPHA",
     "DFLT_FUSION",
     "DFLT_RERANK_MAX_CHARS",
     "DFLT_RRF_K",
     "FUSIONS",
+    "GRAPHS",
     "KEYWORD_BACKENDS",
     "LANGUAGES",
     "MODES",
     "RANKINGS",
+    "WHOLE_ALPHA",
+    "WHOLE_FUSION",
     "CorpusDefault",
     "SearchKeywords",
     "SearchOptions",
@@ -33,13 +37,21 @@ __all__ = [
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 MODES = ("dense", "lexical", "hybrid")
-FUSIONS = ("rrf", "blend", "minmax", "dbsf")
+FUSIONS = ("rrf", "blend", "minmax", "dbsf", "minmax_corpus")
+#: The fusion that scales over the whole corpus, and what meaning counts in it unless the caller says otherwise.
+WHOLE_FUSION = "minmax_corpus"
+WHOLE_ALPHA = 0.6
 #: Which engine is asked for words alone; the first is the store that keeps the corpus.
 KEYWORD_BACKENDS = ("embedded", "postgres-tsvector", "postgres-bm25", "milvus", "azure-ai-search")
-#: What ranks beside meaning and words: what is known of source code, or nothing.
-RANKINGS = ("code", "plain")
+#: What ranks beside meaning and words: what is known of source code or of books, or nothing.
+RANKINGS = ("code", "book", "plain")
 #: The word of settings and commands for the ranking that the corpus asks for.
 AUTO_RANKING = "auto"
+#: How the links of good candidates lift others: see :class:`ir.book.GraphBoost`. ``top`` is another name of frontier.
+GRAPHS = ("additive", "frontier", "propagate", "expand", "none")
+_GRAPH_ALIASES = {"top": "frontier"}
+#: The word of settings and commands for what the corpus asks for.
+AUTO_GRAPH = "auto"
 #: What ``language`` may be; ``"none"`` neither stems nor drops stop words.
 LANGUAGES = (
     *("arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"),
@@ -120,6 +132,10 @@ class SearchKeywords(TypedDict, total=False):
     words: str | None
     meaning: str | None
     ranking: str | Callable[[Any], Any] | None
+    graph: str | Mapping[str, Any] | Callable[[Any], Any] | None
+    chapters: int | None
+    graph_first: bool
+    aliases: bool | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -161,6 +177,10 @@ class SearchOptions:
     words: str | None = None
     meaning: str | None = None
     ranking: str | Callable[..., Any] | None = None
+    graph: str | Mapping[str, Any] | Callable[..., Any] | None = None
+    chapters: int | None = None
+    graph_first: bool = False
+    aliases: bool | Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, **keywords: Any) -> SearchOptions:
@@ -177,7 +197,7 @@ class SearchOptions:
         return cls(**given)
 
     def __post_init__(self) -> None:
-        for name in ("k", "fetch_k", "depth", "rerank_max_chars"):
+        for name in ("k", "fetch_k", "depth", "rerank_max_chars", "chapters"):
             value = getattr(self, name)
             if value is not None or name in ("k", "rerank_max_chars"):
                 # Stores pass them on to libraries that take no other whole numbers than Python's.
@@ -204,12 +224,23 @@ class SearchOptions:
                 raise InvalidInput(f"{name} must be callable, not {value!r}.")
         if self.ranking is not None and not callable(self.ranking):
             choice("ranking", self.ranking, RANKINGS)
+        self._check_graph()
         if self.space is not None and not isinstance(self.space, str):
             raise InvalidInput(f"space must be the name of a space of vectors, not {self.space!r}.")
         for name in ("words", "meaning"):
             text = getattr(self, name)
             if text is not None and (not isinstance(text, str) or not text.strip()):
                 raise InvalidInput(f"{name} must be text that is not empty, not {text!r}.")
+
+    def _check_graph(self) -> None:
+        if isinstance(self.graph, str):
+            object.__setattr__(self, "graph", choice("graph", _GRAPH_ALIASES.get(self.graph, self.graph), GRAPHS))
+        elif self.graph is not None and not callable(self.graph) and not isinstance(self.graph, Mapping):
+            raise InvalidInput(f"graph must be a name, a table of fields or a GraphBoost, not {self.graph!r}.")
+        if not isinstance(self.graph_first, bool):
+            raise InvalidInput(f"graph_first must be true or false, not {self.graph_first!r}.")
+        if self.aliases is not None and not isinstance(self.aliases, (bool, Mapping)):
+            raise InvalidInput(f"aliases must be true, false or a table of names, not {self.aliases!r}.")
 
     def with_alpha(self, alpha: float) -> SearchOptions:
         """The same with another weight of the dense channel; the rest has been checked, which takes its time."""
@@ -223,6 +254,13 @@ class SearchOptions:
         other.__dict__.update(self.__dict__, ranking=choice("ranking", name, RANKINGS))
         return other
 
+    def with_graph(self, graph: str | Mapping[str, Any]) -> SearchOptions:
+        """The same with the boost along links that a corpus asks for."""
+        other = object.__new__(SearchOptions)
+        other.__dict__.update(self.__dict__, graph=graph)
+        other._check_graph()
+        return other
+
     @property
     def each(self) -> int:
         """How many hits of one artifact there may be, if they are apart; 1 also where every record is one."""
@@ -234,7 +272,7 @@ class SearchOptions:
         if self.fetch_k is not None:
             return self.fetch_k
         # A boost that saw only what is returned anyway could bring in nothing.
-        wide = self.per_artifact or self.dep_boost is not None or self.boosts or self.ranks
+        wide = self.per_artifact or self.dep_boost is not None or self.boosts or self.ranks or self.links
         return max(5 * self.k, 50) if wide else self.k
 
     @property
@@ -243,9 +281,25 @@ class SearchOptions:
         return self.ranking is not None and self.ranking != "plain"
 
     @property
+    def links(self) -> bool:
+        """Whether candidates gain by their links."""
+        return self.graph is not None and self.graph != "none"
+
+    @property
+    def whole(self) -> bool:
+        """Whether every record of the corpus is scored, so that scores can be scaled over all of them."""
+        return self.mode == "hybrid" and self.fusion == WHOLE_FUSION
+
+    @property
+    def narrows(self) -> bool:
+        """Whether only a part of the corpus is searched, which the question chooses."""
+        return self.chapters is not None or self.graph_first
+
+    @property
     def reorders(self) -> bool:
         """Whether something after the fusion may lift a record that is not among the best yet."""
-        return not (self.rerank is self.graph_boost is self.dep_boost is None and not self.boosts and not self.ranks)
+        later = self.boosts or self.ranks or self.links
+        return not (self.rerank is self.graph_boost is self.dep_boost is None and not later)
 
     @property
     def plain(self) -> bool:

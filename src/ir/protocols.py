@@ -49,10 +49,12 @@ __all__ = [
     "WithBodies",
     "WithBodyFile",
     "WithCompletion",
+    "WithDrop",
     "WithKind",
     "WithLanguage",
     "WithLockTimeout",
     "WithNotes",
+    "WithParts",
     "WithPassedOver",
     "WithPath",
     "WithRoot",
@@ -78,7 +80,8 @@ Reranker = Callable[[str, Sequence[Mapping[str, Any]]], Sequence[float]]
 class IndexingStrategy(Protocol):
     """Takes one artifact apart. It may carry ``version``, a string that is part of its id.
 
-    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`.
+    ``ranking``, if it has one, names how searches rank what it makes: one of :data:`ir.options.RANKINGS`; and
+    ``graph`` how they follow the links that it makes: one of :data:`ir.options.GRAPHS`.
     """
 
     def decompose(self, artifact_id: str, raw: Any, metadata: Mapping[str, Any] | None = None) -> IndexPlan: ...
@@ -444,6 +447,22 @@ class WithLockTimeout(Protocol):
     """A store that waits for another writer, for so many seconds."""
 
     lock_timeout: float
+
+
+@runtime_checkable
+class WithDrop(Protocol):
+    """A store that can remove the corpus with all that belongs to it."""
+
+    def drop(self) -> None: ...
+
+
+@runtime_checkable
+class WithParts(Protocol):
+    """A store on a server that tells what of the server's its corpus takes up, and what its whole workspace does."""
+
+    def own_parts(self) -> list[str]: ...
+    def workspace_parts(self) -> list[str]: ...
+    def drop_parts(self, parts: Sequence[str]) -> None: ...
 
 
 @runtime_checkable

@@ -84,7 +84,15 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("gate", {"file": str(folder / "plan.toml"), "target": corpus}),
         ("maintain", {"dry_run": True}),
         ("gc", {"dry_run": True}),
+        ("judge", {"set": "tea", "query": "green tea", "items": ["tea.md"], "grade": 2, "corpus": corpus}),
+        ("judge", {"set": "tea", "query": "trains", "nothing": True, "note": "not here"}),
+        ("judge", {"set": "tea", "query": "black tea", "items": ["sub/bread.md"], "grade": 0}),
+        ("judged-sets", {}),
+        ("judged-sets", {"name": "tea"}),
         ("eval", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
+        ("eval", {"corpus": corpus, "cases": "tea", "save": True, "label": "first"}),
+        ("eval-book", {"corpora": [corpus], "cases": "tea", "expand_gold": True, "graph_report": True}),
+        ("runs", {}),
         ("eval-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("sweep-select", {"corpus": corpus, "cases": str(folder / "cases.jsonl")}),
         ("eval-gen", {"target": corpus, "file": str(folder / "more.jsonl"), "llm": False}),
@@ -97,6 +105,13 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("vocab-build", {"name": "words", "files": [str(folder / "terms.csv")], "embedders": ["none"]}),
         ("vocab-info", {"verify": True}),
         ("vocab-lint", {"name": "words"}),
+        ("workspace-create", {"name": "team-a", "records": 10, "disk": "1GB", "requests": 5}),
+        ("workspace-quota", {"name": "team-a", "records": 20}),
+        ("token-create", {"name": "ci", "workspace": "team-a", "corpora": ["notes"], "expires": "1d"}),
+        ("tokens", {}),
+        ("token-revoke", {"token": "ci"}),
+        ("workspaces", {}),
+        ("workspace-rm", {"name": "team-a", "dry_run": True}),
         ("ground", {"phrases": ["teas"], "explain": True, "schema": True}),
         ("vocab-eval", {"name": "words", "compare": True}),
         ("register", {"name": "named", "path": str(folder)}),
@@ -118,8 +133,8 @@ PROGRAM = {
 }
 
 
-#: Those that need a server, two runs, or somebody to end them.
-NOT_CALLED = {"migrate", "compare", "watch", "upgrade"}
+#: Those that need a server, a run or two, or somebody to end them.
+NOT_CALLED = {"migrate", "compare", "forget-run", "watch", "upgrade"}
 
 
 def test_real_responses_are_what_their_schemas_say(corpus: str, notes: Path, tmp_path: Path, session: Session) -> None:

@@ -30,22 +30,28 @@ def order(corpus: ir.Corpus, **options: object) -> list[str]:
 
 
 def test_expand_puts_what_the_best_leads_to_right_behind_it(corpus: ir.Corpus) -> None:
-    plain = order(corpus)
+    plain = order(corpus, graph="none")
     assert plain[0] == "fireball"
     assert plain.index("kraken") > 1
-    assert order(corpus, boosts=GraphBoost("expand"))[:2] == ["fireball", "kraken"]
+    assert order(corpus, graph="expand")[:2] == ["fireball", "kraken"]
+    assert order(corpus, graph="none", boosts=GraphBoost("expand"))[:2] == ["fireball", "kraken"]
+
+
+def test_a_book_is_searched_along_its_links_unless_told_otherwise(corpus: ir.Corpus) -> None:
+    assert corpus.store.get_config()["graph"] == "expand"
+    assert order(corpus) == order(corpus, graph="expand") != order(corpus, graph="none")
 
 
 @pytest.mark.parametrize("variant", ["additive", "frontier", "propagate"])
 def test_what_is_linked_gains_and_explain_says_by_what(corpus: ir.Corpus, variant: str) -> None:
-    hits = ir.search(corpus, "flames may grapple", mode="hybrid", k=4, boosts=GraphBoost(variant), explain=True)
+    hits = ir.search(corpus, "flames may grapple", mode="hybrid", k=4, graph=variant, explain=True)
     kraken = next(hit for hit in hits if hit.artifact_id == "kraken")
     assert kraken.explanation is not None
     assert kraken.explanation["boosts"][variant] > 0
 
 
 def test_other_relations_and_hubs_are_passed_over(corpus: ir.Corpus) -> None:
-    assert order(corpus, boosts=GraphBoost("expand", relations=("similar_to",))) == order(corpus)
+    assert order(corpus, graph=GraphBoost("expand", relations=("similar_to",))) == order(corpus, graph="none")
 
 
 def test_a_variant_that_is_none_is_refused() -> None:

@@ -138,3 +138,11 @@ def test_chapters_are_the_first_headings_where_no_title_is_above_them() -> None:
     corpus = built({"book": {"title": "B", "book": "Core", "text": "# One\nfirst words\n\n## Deep\nx\n\n# Two\nlast"}})
     about = ir.search(corpus, "first words", mode="lexical", k=1)[0].metadata
     assert (about["book"], about["chapter"]) == ("Core", "One")
+
+
+def test_a_book_of_several_chapters_is_not_called_as_the_first_of_them() -> None:
+    corpus = built(
+        {"guide.md": "# One\nfirst words\n\n# Two\nlast words", "law.md": "# Law\n\n## Article 5\nNo parking."}
+    )
+    assert ir.search(corpus, "last words", mode="lexical", k=1)[0].metadata["title"] == "guide"
+    assert ir.search(corpus, "parking", mode="lexical", k=1)[0].metadata["title"] == "Law"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -447,3 +448,33 @@ def _wrong(rules: Path) -> Path:
     path = rules.parent / "wrong.toml"
     path.write_text("[[rule]]\nkind = 'spel'\nwhen = { text = '.' }\n")
     return path
+
+
+def test_a_search_reads_a_book_that_changed_again_and_knows_one_that_did_not(ir: Ir, rules: Path) -> None:
+    many = "\n".join(f"## Section {number}\nwords of number {number}\n" for number in range(80))
+    rules.write_text(f"# Rules\n\n{many}")
+    os.utime(rules, (1, 1))
+    ir("ingest", "book", "rules.md")
+    before = version_of("rules")
+    assert "stale" not in ir("search", "rules", "words of number 7").err
+    assert version_of("rules") == before
+    rules.write_text(f"# Rules\n\n{many}\n## Otyugh\nIt eats what falls down.\n")
+    assert "eats what falls" in ir("search", "rules", "what does it eat").out
+    Path("core.enriched.json").write_text(
+        json.dumps({"chunks": [{"id": str(n), "text": f"words {n}"} for n in range(80)]})
+    )
+    ir("ingest", "book", "core.enriched.json")
+    assert "stale" not in ir("search", "core", "words").err
+
+
+def test_a_book_that_is_named_without_a_path_is_read_from_where_it_was_or_usually_is(ir: Ir, rules: Path) -> None:
+    usual = rules.parent / "Rules" / "StarFinder2e" / "PlayerCore"
+    usual.mkdir(parents=True)
+    rules.rename(usual / "core.md")
+    words = ("ingest", "book", "--ruleset", "StarFinder2e", "--book", "PlayerCore")
+    assert ir(*words, "--json").json["added"] == 1
+    assert ir(*words, "--json").json["unchanged"] == 1
+    ir("ingest", "book", "monsters.md", "--book", "other")
+    assert ir("ingest", "book", "--book", "other", "--json").json["documents"] == ["monsters.md"]
+    assert "not said where the book is" in ir("ingest", "book", "--book", "nowhere").err
+    assert "takes one folder" in ir("ingest", "code").err

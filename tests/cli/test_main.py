@@ -212,7 +212,7 @@ def test_the_shell_completes_commands_corpora_paths_and_settings(notes: Path, ir
 ALLOWED = {
     "ir search --mode ": ["dense", "lexical", "hybrid"],
     "ir search -m le": ["lexical"],
-    "ir search --fusion ": ["rrf", "blend", "minmax", "dbsf"],
+    "ir search --fusion ": ["rrf", "blend", "minmax", "dbsf", "minmax_corpus"],
     "ir search --rerank ": ["maxsim", "cross-encoder:", "http:"],
     "ir search --embedder li": ["light"],
     "ir search --embedder bo": ["box"],

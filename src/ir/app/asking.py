@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, MODE
+from ir.app.arguments import ALIASES, CHAPTERS, EMBEDDER, FILTER, FUSION, GRAPH, GRAPH_FIRST, MODE
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
@@ -40,9 +40,12 @@ class AskRequest(Value):
         Arg("how many passages to answer from", min=1, max=50, clamp=True, short="-k", metavar="N"),
     ] = DFLT_K
     mode: Annotated[str | None, MODE] = None
+    fusion: Annotated[str | None, FUSION] = None
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
-    rerank: Annotated[str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False)] = None
+    rerank: Annotated[
+        str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False, bare=True)
+    ] = None
     llm: Annotated[bool | None, Arg("ask the configured language model; without, the best sentences answer")] = None
     context_tokens: Annotated[
         int, Arg("about how many tokens of passages to answer from", min=50, max=100_000, clamp=True, metavar="N")
@@ -54,6 +57,10 @@ class AskRequest(Value):
     history: Annotated[
         tuple[Mapping[str, str], ...], Arg("the turns of the conversation before", option=False, max_items=100)
     ] = ()
+    graph: Annotated[str | None, GRAPH] = None
+    chapters: Annotated[int | None, CHAPTERS] = None
+    graph_first: Annotated[bool, GRAPH_FIRST] = False
+    aliases: Annotated[bool | None, ALIASES] = None
 
     def __post_init__(self) -> None:
         for turn in self.history if isinstance(self.history, (list, tuple)) else ():
@@ -191,6 +198,11 @@ def _search_request(request: AskRequest, query: str) -> SearchRequest:
         embedder=request.embedder,
         rerank=request.rerank,
         per_file=request.k,
+        fusion=request.fusion,
+        graph=request.graph,
+        chapters=request.chapters,
+        graph_first=request.graph_first,
+        aliases=request.aliases,
     )
 
 

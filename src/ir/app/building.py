@@ -58,6 +58,7 @@ class BuildRequest(Value):
         Arg(
             "work on the Ray cluster at host:port; local starts one here",
             blank=False,
+            private=True,
             metavar="ADDRESS",
             complete=("local",),
         ),
@@ -67,6 +68,7 @@ class BuildRequest(Value):
         Arg(
             "keep it at postgresql://host/db, milvus://host or mongodb://host from now on; or local",
             blank=False,
+            private=True,
             metavar="ADDRESS",
             complete=("local",),
         ),
@@ -124,9 +126,15 @@ class BuildResponse(Value):
         return self.added + self.changed + self.removed
 
 
-@operation("build", summary="Index a corpus or a folder, or bring it up to date", effect="writes", runs_long=True)
+@operation(
+    "build",
+    summary="Index a corpus or a folder, or bring it up to date",
+    effect="writes",
+    runs_long=True,
+    doors=("cli", "http"),
+)
 def build(request: BuildRequest, ctx: Context) -> BuildResponse:
-    target = _read_as_code(resolve(request.target), ctx)
+    target = _read_as_code(ctx.target(request.target) if ctx.for_agent else resolve(request.target), ctx)
     source = target.source(ctx.settings)
     if request.store is not None and request.dry_run:
         raise InvalidInput(
@@ -228,6 +236,7 @@ def build_target(
     from ir.graph import default_edge_extractor
     from ir.index.builder import EmptyCorpus
 
+    _check_folder(target)
     store = ctx.store(target.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyCorpus)  # what is warned about is also among the notes
@@ -245,6 +254,17 @@ def build_target(
     assert corpus.report is not None, "a corpus that was just built has a report"
     made = response_of(target.name, corpus.report, embedder=corpus.embedder_id)
     return replace(made, reads=getattr(corpus.embedder, "max_tokens", None) if first is None else first.window)
+
+
+def _check_folder(target: Target) -> None:
+    """A folder's corpus is called after its path, and another machine may have a folder of that path too."""
+    from ir.registry import elsewhere
+
+    if target.path is not None and elsewhere(target.name):
+        raise InvalidInput(
+            f"Another machine has a corpus of a folder {target.path}, and it is kept in the same database.",
+            remedy=f"Give this one a name of its own: ir register NAME {target.path}",
+        )
 
 
 def _settle_preset(target: Target, ctx: Context, *, found: bool) -> None:

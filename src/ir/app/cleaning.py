@@ -135,7 +135,11 @@ def _everything(request: CleanRequest, ctx: Context) -> Iterator[CleanedItem]:
 
 
 def _cleaned(store: Any, name: str, request: CleanRequest) -> Iterator[CleanedItem]:
+    from ir.index.allowance import note_usage
+
     found: list[Leftover] = store.leftovers() if request.dry_run else store.clean(compact=request.compact)
+    if not request.dry_run:
+        note_usage(store, name)
     for one in found:
         state = "kept" if one.kept else "due" if request.dry_run else "removed"
         if one.compacting and not request.compact:

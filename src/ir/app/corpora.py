@@ -171,7 +171,7 @@ def summary_of(name: str, entry: Mapping[str, Any] | None = None) -> CorpusSumma
     kind = entry.get("kind")
     given = params.get(PATH_PARAMETERS.get(str(kind), ""))
     origin = ", ".join(map(str, given)) if isinstance(given, list) else _text(given)
-    about: dict[str, Any] = {"kind": kind, "origin": origin or kind, "gone": folder_gone(entry)}
+    about: dict[str, Any] = {"kind": kind, "origin": origin or kind, "gone": folder_gone(name, entry)}
     size = disk_bytes(corpus_dir(name))
     try:
         from ir.index import open_store

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir.app.hints import first_time
-from ir.errors import EmbedderError, IrError
+from ir.errors import CorpusNotBuilt, EmbedderError, IrError
 
 if TYPE_CHECKING:
     from ir.app.context import Context
@@ -116,8 +116,11 @@ def _gets_better(name: str) -> bool:
     from ir.index import open_store
     from ir.index.upgrade import upgrade_of
 
-    with open_store(name) as store:
-        return upgrade_of(store) is not None
+    try:
+        with open_store(name) as store:
+            return upgrade_of(store) is not None
+    except CorpusNotBuilt:
+        return False  # it was registered with its model, and this is its first build
 
 
 def _is_step_up(held: str, best: str) -> bool:

@@ -15,6 +15,7 @@ ir.errors.InvalidInput: k must be a whole number of at least 1 and at most 1000,
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -26,7 +27,18 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 from ir.errors import InvalidInput
 from ir.options import choice
 
-__all__ = ["Arg", "Field", "check", "clamped", "fields_of", "fitting", "from_data", "kind_of"]
+__all__ = [
+    "Arg",
+    "Field",
+    "check",
+    "check_outside",
+    "clamped",
+    "fields_of",
+    "fitting",
+    "from_data",
+    "is_bare",
+    "kind_of",
+]
 
 _Value = TypeVar("_Value")
 #: What is said of a text that has to say something.
@@ -47,6 +59,9 @@ class Arg:
     be negated), ``metavar`` stands for its value in help, ``help`` for ``doc`` where a terminal needs other words,
     ``complete`` is what a shell offers, in the same form as ``choices``. A field with ``option=False`` has no option,
     and that of a ``negated`` one turns it off.
+
+    Programs that are not the user may not give a ``private`` field at all, and a ``bare`` one only as a name: no path
+    and no address of a server comes in through them.
     """
 
     doc: str = ""
@@ -64,6 +79,8 @@ class Arg:
     complete: tuple[str, ...] | str = ()
     option: bool = True
     negated: bool = False
+    private: bool = False
+    bare: bool = False
 
     def allowed(self) -> tuple[str, ...]:
         """The words that the field may be; nothing if any will do."""
@@ -368,6 +385,30 @@ def clamped(shape: type[Any], data: Mapping[str, Any]) -> tuple[dict[str, Any], 
             out[name] = type(value)(most)
             notes.append(f"{name} is {most:.0f}, the most that is allowed; {value:g} was asked for.")
     return out, notes
+
+
+def check_outside(shape: type[Any], data: Mapping[str, Any]) -> None:
+    """An error for what only the user may give, when somebody else asks."""
+    known = fields_of(shape)
+    public = {name: field for name, field in known.items() if not field.arg.private}
+    for name, value in data.items():
+        if name in known:
+            choice("field", name, public)
+            if public[name].arg.bare and isinstance(value, str) and not is_bare(value):
+                raise InvalidInput(f"{name} must be a plain name, not {_shown(value)}.")
+
+
+#: A word that leads nowhere: no folder, no parent, no home, no address.
+BARE = r"^[A-Za-z0-9][^/\\\x00]*$"
+
+
+def is_bare(word: str) -> bool:
+    """Whether a word is a name alone, not a path nor the address of a server.
+
+    >>> is_bare("minilm-int8"), is_bare("../models"), is_bare("http://host")
+    (True, False, False)
+    """
+    return re.search(BARE, word) is not None
 
 
 def fitting(field: Field, value: Any, label: str | None = None) -> Any:

@@ -20,7 +20,7 @@ from ir.options import choice
 if TYPE_CHECKING:
     from ir.graph import CorpusGraph
 
-__all__ = ["ACTIONS", "FORMATS", "Edge", "GraphRequest", "GraphResponse", "graph", "to_dot"]
+__all__ = ["ACTIONS", "FORMATS", "Edge", "GraphRequest", "GraphResponse", "check_known", "graph", "to_dot"]
 
 ACTIONS = ("neighbours", "export")
 FORMATS = ("dot", "json")
@@ -123,7 +123,7 @@ def _around(links: CorpusGraph, artifact_id: str, edge_type: str | None) -> tupl
     ]
     found = (*_out(links, artifact_id, edge_type), *incoming)
     if not found:
-        _check_known(links, artifact_id)
+        check_known(links, artifact_id)
     return found
 
 
@@ -139,7 +139,7 @@ def _out(links: CorpusGraph, origin: str, edge_type: str | None) -> list[Edge]:
     return edges
 
 
-def _check_known(links: CorpusGraph, artifact_id: str) -> None:
+def check_known(links: CorpusGraph, artifact_id: str) -> None:
     """An artifact without links is fine; one that is not there is an error that names one like it."""
     known = [str(entry["artifact_id"]) for _, entry in links.store.ledger_items()]
     if artifact_id not in known:

@@ -36,14 +36,15 @@ _MONGO = "ir.book.mongo"
 
 @dataclass(frozen=True)
 class IngestBookRequest(Value):
-    """``paths`` are files or folders that make up one corpus, ``book``, in the workspace of the ``ruleset``.
+    """``paths`` are files or folders that make up one corpus, ``book``, in the workspace of the ``ruleset``. Without
+    them it is read from where it was read before, else from the folder ``Rules/RULESET/BOOK``.
 
     What was said once of ``rules`` and ``similar`` stays until something else is. A model that the corpus
     does not have yet gets a space of vectors beside the others. ``files`` is a folder to write what was made to, in the
     form of the reference pipeline.
     """
 
-    paths: Annotated[tuple[str, ...], Arg("files or folders of books", metavar="PATH...", max_items=1000)]
+    paths: Annotated[tuple[str, ...], Arg("files or folders of books", metavar="PATH...", max_items=1000)] = ()
     ruleset: Annotated[
         str | None,
         Arg("the set of books that it belongs to: a workspace", blank=False, metavar="NAME"),
@@ -107,10 +108,6 @@ class IngestBookRequest(Value):
             help="Whether the better model reads too, where no embedder was chosen.",
         ),
     ] = None
-
-    def __post_init__(self) -> None:
-        if not self.paths:
-            raise InvalidInput("There is no book to read.", remedy="Write: ir ingest book PATH…")
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def _ingest(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
     from ir.book.source import new_run_id
 
     began = time.perf_counter()
-    paths = [_existing(word) for word in request.paths]
+    paths = [_existing(word) for word in request.paths or _usual_paths(request)]
     name = _name_of(request, paths)
     traversal = _traversal(request)
     _check_mongo(request)
@@ -210,6 +207,22 @@ def _existing(word: str) -> Path:
     if path is None:
         raise InvalidInput(f"There is no file or folder {word!r}.", remedy="Check the path.")
     return path
+
+
+def _usual_paths(request: IngestBookRequest) -> list[str]:
+    """Where a book is that was named without a path."""
+    from ir.registry import entered
+
+    known = entered().get(request.book or "", {})
+    if known.get("kind") == "book":
+        return list(known["params"]["paths"])
+    usual = Path("Rules", request.ruleset or "", request.book or "")
+    if request.ruleset and request.book and usual.is_dir():
+        return [str(usual)]
+    raise InvalidInput(
+        "It is not said where the book is.",
+        remedy="Write: ir ingest book PATH…; or keep it in Rules/RULESET/BOOK and name --ruleset and --book.",
+    )
 
 
 def _name_of(request: IngestBookRequest, paths: Sequence[Path]) -> str:

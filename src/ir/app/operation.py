@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
+from ir import telemetry
 from ir.app.fields import check, from_data
 from ir.base import json_clean
 from ir.options import choice
@@ -79,7 +80,16 @@ class Operation(Generic[Request, Response]):
             from ir.app.context import Context
 
             ctx = Context()
-        return self.run(check(request), ctx)
+        if not telemetry.is_on():
+            return self.run(check(request), ctx)
+        with telemetry.request(self.name, door=ctx.door, query=_query_of(request)):
+            return self.run(check(request), ctx)
+
+
+def _query_of(request: Value) -> str | None:
+    """What was asked, by whatever name a request has it."""
+    asked = (getattr(request, name, None) for name in ("query", "semantic_query", "question", "phrase"))
+    return next((text for text in asked if isinstance(text, str)), None)
 
 
 #: The module of this package that defines each operation, so that whoever wants one loads one.
@@ -90,6 +100,7 @@ _HOMES = {
     "calibrate-saturation": "ontology",
     "callees": "relations",
     "callers": "relations",
+    "census": "census",
     "compare": "comparing",
     "config": "settings",
     "copy": "storing",
@@ -97,10 +108,12 @@ _HOMES = {
     "discover": "discovering",
     "doctor": "doctor",
     "eval": "evaluating",
+    "eval-book": "book_evaluating",
     "eval-gen": "casewriting",
     "eval-select": "selecting",
     "expand": "expanding",
     "export": "transfer",
+    "forget-run": "runs",
     "gc": "cleaning",
     "get": "getting",
     "gate": "gate",
@@ -114,18 +127,22 @@ _HOMES = {
     "ingest": "ingesting",
     "ingest-book": "ingesting_books",
     "install": "installing",
+    "judge": "judging",
+    "judged-sets": "judging",
     "keyword": "keywords",
     "keyword-search": "keywords",
     "ls": "corpora",
     "maintain": "maintaining",
     "migrate": "storing",
     "models": "models",
+    "neighbours": "neighbours",
     "ontology-query": "ontology",
     "policy": "scheduling",
     "prune": "pruning",
     "refresh": "refreshing",
     "register": "registering",
     "rm": "registering",
+    "runs": "runs",
     "schedule": "scheduling",
     "search": "searching",
     "similar": "similarity",
@@ -134,6 +151,9 @@ _HOMES = {
     "sweep-select": "selecting",
     "symbol": "symbols",
     "tests-of": "relations",
+    "token-create": "tokens",
+    "token-revoke": "tokens",
+    "tokens": "tokens",
     "traverse": "traversing",
     "tune": "tuning",
     "upgrade": "upgrading",
@@ -142,6 +162,10 @@ _HOMES = {
     "vocab-info": "vocabularies",
     "vocab-lint": "vocabularies",
     "watch": "watching",
+    "workspace-create": "workspaces",
+    "workspace-quota": "workspaces",
+    "workspace-rm": "workspaces",
+    "workspaces": "workspaces",
 }
 _KNOWN: dict[str, Operation[Any, Any]] = {}
 

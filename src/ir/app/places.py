@@ -155,12 +155,12 @@ def _moved(target: Target, ctx: Context) -> Target | None:
 
 def _covering(path: Path, ctx: Context) -> View | None:
     """The nearest folder above, or the same folder under another name, whose index holds all text files of it."""
-    from ir.registry import entered
+    from ir.registry import elsewhere, entered
 
     roots = {
         Path(entry["params"]["root"]): name
         for name, entry in entered().items()
-        if takes_all(entry) and entry["params"].get("root")
+        if takes_all(entry) and entry["params"].get("root") and not elsewhere(name)
     }
     for folder in (path, *path.parents):
         name = roots.get(folder)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ir.config import registry_path
 from ir.config.workspace import current_workspace
 from ir.errors import CorpusError
 
@@ -193,10 +192,8 @@ def _address(name: str) -> str | None:
     return store_of(name)
 
 
-def _registry_state() -> tuple[int, int, int] | None:
+def _registry_state() -> Any:
     """What changes when the registry is written."""
-    try:
-        found = registry_path().stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    from ir.registry import state
+
+    return state()

@@ -25,6 +25,7 @@ _SENTENCES = re.compile(r"(?<=[.;:])\s+")
 #: What an agent can do about a kind of error, where the error itself does not say.
 _FOR_AGENTS = {
     "corpus_not_built": "The operation `status` lists the corpora that can be asked; ask the user to build this one.",
+    "access_unavailable": "Try again in a moment.",
     "corpus_busy": "Try again in a moment.",
     "corpus_corrupt": "Ask the user to rebuild it.",
     "format_mismatch": "Ask the user to rebuild it with this version.",
@@ -34,6 +35,7 @@ _FOR_AGENTS = {
     "embedder_error": "Ask by words alone with mode='lexical'.",
     "missing_extra": "Ask the user to install it.",
     "no_ledger_entry": "A search shows the ids of artifacts.",
+    "quota_exceeded": "Ask the user to remove what is not needed, or to allow more.",
     "outside_corpus": "Name a corpus that `status` lists, and paths inside it.",
 }
 

@@ -36,6 +36,6 @@ class PruneResponse(Value):
 def prune(request: PruneRequest, ctx: Context) -> PruneResponse:
     from ir.registry import entered
 
-    names = [name for name, entry in entered().items() if folder_gone(entry)]
+    names = [name for name, entry in entered().items() if folder_gone(name, entry)]
     done = tuple(remove(RemoveRequest(name, request.dry_run), ctx) for name in names)
     return PruneResponse(request.dry_run, done)

@@ -22,7 +22,7 @@ class RefreshRequest(Value):
     """``wait=False`` asks for the work to be done aside, where whoever is asked can do that."""
 
     target: Annotated[str, TARGET] = "."
-    wait: Annotated[bool, Arg("answer when it is done", flag="--wait/--no-wait")] = True
+    wait: Annotated[bool, Arg("answer when it is done", flag="--wait/--no-wait", private=True)] = True
 
 
 @dataclass(frozen=True)

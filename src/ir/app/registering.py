@@ -122,44 +122,66 @@ def _check_required(request: RegisterRequest, params: Mapping[str, Any]) -> None
 
 @dataclass(frozen=True)
 class RemoveRequest(Value):
-    """``dry_run`` only says what would go."""
+    """``dry_run`` only says what would go. What a server keeps stays there unless it is to go ``everywhere``."""
 
     corpus: Annotated[str, CORPUS]
     dry_run: Annotated[bool, Arg("only say what would be removed", short="-n")] = False
+    everywhere: Annotated[
+        bool, Arg("also remove what a server keeps of it", help="Also remove what a server keeps of it, for all.")
+    ] = False
 
 
 @dataclass(frozen=True)
 class RemoveResponse(Value):
-    """What went, or would go. The files that the corpus was made from are never touched."""
+    """What went, or would go; ``address`` is of the server that keeps it, and ``bytes`` counts what is removed there
+    too. The files that the corpus was made from are never touched."""
 
     corpus: str
     dry_run: bool
     path: str | None
     bytes: int
     registered: bool
+    address: str | None = None
 
 
 @operation("rm", summary="Remove a corpus: its index and its registration", effect="writes")
 def remove(request: RemoveRequest, ctx: Context) -> RemoveResponse:
     from ir.index import on_disk
+    from ir.index.allowance import forget_usage
     from ir.registry import PRESETS, store_of, unregister
     from ir.store import LocalStore
 
     name = _name_to_remove(request.corpus)
     built, known = on_disk(name), _is_known(name)
-    folder = corpus_dir(name)
+    folder, address = corpus_dir(name), store_of(name)
     size = disk_bytes(folder) if built else 0
+    if request.everywhere and address is not None:
+        size += _dropped(name, ctx, dry_run=request.dry_run)
     if not request.dry_run:
         if built:
             LocalStore(folder, lock_timeout=ctx.settings["lock_timeout_s"]).remove()
         if known:
-            address = store_of(name)
             unregister(name)
-            if address is not None:
+            if address is not None and not request.everywhere:
                 ctx.note(f"what is kept at {address} stays there, for all others who use it")
             if name in PRESETS:
                 ctx.note(f"{name} is not offered any more; ir build {name} brings it back")
-    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, known)
+        if address is None or request.everywhere:
+            forget_usage(name)
+    return RemoveResponse(name, request.dry_run, str(folder) if built else None, size, known, address)
+
+
+def _dropped(name: str, ctx: Context, *, dry_run: bool) -> int:
+    """Remove what a server keeps of a corpus; how many bytes that were."""
+    from ir.protocols import WithDrop
+
+    with ctx.store(name) as store:
+        size = store.taken_up()
+        if not isinstance(store, WithDrop):
+            raise InvalidInput(f"The server of {name!r} cannot remove corpora.", remedy="Leave out --everywhere.")
+        if not dry_run:
+            store.drop()
+    return size
 
 
 def _name_to_remove(word: str) -> str:

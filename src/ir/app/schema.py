@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ir.app.fields import (
+    BARE,
     Arg,
     Either,
     Field,
@@ -35,7 +36,7 @@ from ir.app.fields import (
 from ir.app.operation import Operation
 from ir.base import json_clean
 
-__all__ = ["DIALECT", "request_schema", "response_schema"]
+__all__ = ["DIALECT", "outside_schema", "request_schema", "response_schema"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -51,6 +52,22 @@ def request_schema(operation: Operation[Any, Any]) -> Schema:
         "description": operation.summary,
         **_request(operation.request),
     }
+
+
+def outside_schema(operation: Operation[Any, Any]) -> Schema:
+    """What programs that are not the user may ask for: without what is private, and without a most where more than
+    that is brought down to it."""
+    whole = request_schema(operation)
+    for name, field in fields_of(operation.request).items():
+        if field.arg.private:
+            del whole["properties"][name]
+            continue
+        told = whole["properties"][name]
+        if field.arg.clamp:
+            told.pop("maximum", None)
+        if field.arg.bare:
+            told["pattern"] = BARE
+    return whole
 
 
 def response_schema(operation: Operation[Any, Any]) -> Schema:
@@ -152,7 +169,10 @@ _HOMES = {
     "SelectionSweep": "ir.eval",
     "MinScoreCalibration": "ir.eval",
     "RunComparison": "ir.eval",
+    "BookReport": "ir.eval.books",
     "CoverageReport": "ir.eval",
+    "KeptQuery": "ir.eval.kept",
+    "KeptRun": "ir.eval.kept",
     "MaintenanceResult": "ir.maintain",
     "Schedule": "ir.schedule",
     "Tuning": "ir.tune",
@@ -220,6 +240,8 @@ _PLAIN: dict[Any, Schema] = {
 
 def _items(origin: Any, inner: tuple[Any, ...]) -> Schema:
     if origin is tuple and inner and inner[-1] is not Ellipsis:
+        if len(set(inner)) == 1:
+            return {"type": "array", "items": schema_of(inner[0]), "minItems": len(inner), "maxItems": len(inner)}
         return {
             "type": "array",
             "prefixItems": [schema_of(one) for one in inner],
@@ -290,6 +312,7 @@ _FOREIGN: dict[str, Callable[[], Schema]] = {
             "SelectionSweep",
             "MinScoreCalibration",
             "RunComparison",
+            "BookReport",
             "CoverageReport",
             "Tuning",
         )

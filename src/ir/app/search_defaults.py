@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ir.app.context import Context
     from ir.index import Corpus
 
-__all__ = ["ranking_option", "search_options"]
+__all__ = ["graph_in_force", "graph_option", "ranking_option", "search_options"]
 
 
 def search_options(
@@ -23,6 +23,19 @@ def search_options(
     if tuned:
         return {**tuned, **ranked}
     return {"mode": mode or ctx.settings["mode"], "fusion": fusion or ctx.settings["fusion"], **ranked}
+
+
+def graph_option(ctx: Context, asked: str | None) -> str | None:
+    """The boost along links that the user says, else that is set; ``None`` for the one that the corpus asks for."""
+    from ir.options import AUTO_GRAPH
+
+    said = asked or ctx.settings["graph"]
+    return None if said == AUTO_GRAPH else str(said)
+
+
+def graph_in_force(corpus: Corpus, ctx: Context, asked: str | None) -> Any:
+    """The boost along links that a search of the corpus makes, be it the corpus's own; ``None`` for none."""
+    return graph_option(ctx, asked) or corpus.store.get_config().get("graph")
 
 
 def ranking_option(ctx: Context, asked: str | None) -> str | None:

@@ -6,14 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, FILTER, FUSION, MODE, QUERY, RANKING, SURFACES, K
+from ir.app.arguments import (
+    ALIASES,
+    CHAPTERS,
+    EMBEDDER,
+    FILTER,
+    FUSION,
+    GRAPH,
+    GRAPH_FIRST,
+    MODE,
+    QUERY,
+    RANKING,
+    SURFACES,
+    K,
+)
 from ir.app.citation import Citation, cite
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.freshness import git_of
 from ir.app.operation import Value, operation
 from ir.app.places import View, view
-from ir.app.search_defaults import search_options
+from ir.app.search_defaults import graph_option, search_options
 from ir.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -46,6 +59,7 @@ class SearchRequest(Value):
             "read the best again: maxsim, cross-encoder:MODEL, http:MODEL",
             metavar="NAME",
             complete=("maxsim", "cross-encoder:", "http:"),
+            bare=True,
         ),
     ] = None
     words: Annotated[str | None, Arg("the words to look for, if other than the query", metavar="TEXT", blank=False)] = (
@@ -87,6 +101,10 @@ class SearchRequest(Value):
         ),
     ] = None
     ranking: Annotated[str | None, RANKING] = None
+    graph: Annotated[str | None, GRAPH] = None
+    chapters: Annotated[int | None, CHAPTERS] = None
+    graph_first: Annotated[bool, GRAPH_FIRST] = False
+    aliases: Annotated[bool | None, ALIASES] = None
 
 
 @dataclass(frozen=True)
@@ -234,6 +252,10 @@ def _ask(corpus: Corpus, part: View, request: SearchRequest, ctx: Context) -> Hi
         explain=request.explain,
         rerank=request.rerank,
         per_artifact=_per_file(request, part, ctx),
+        graph=graph_option(ctx, request.graph),
+        chapters=request.chapters,
+        graph_first=request.graph_first,
+        aliases=request.aliases,
         **apart,
         **search_options(corpus, ctx, mode=request.mode, fusion=request.fusion, ranking=request.ranking),
     )
@@ -297,7 +319,7 @@ def _matches(hits: Hits) -> Callable[[SearchHit], bool]:
     """
     if hits.meta.get("reranked"):
         return lambda hit: True
-    if hits.meta.get("fusion") in ("minmax", "dbsf"):
+    if hits.meta.get("fusion") in ("minmax", "dbsf", "minmax_corpus"):
         return lambda hit: any(channel["score"] > 0 for channel in hit.channels.values())
     return lambda hit: hit.score > 0
 

@@ -17,13 +17,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ir.app.context import AGENT_DOORS, Caller, Context, Defer
-from ir.app.fields import clamped
+from ir.app.fields import check_outside, clamped
 from ir.app.operation import DOORS, Operation, Value, find_operation, operations
 from ir.app.pool import Pool
 from ir.config import Settings, user_file
 from ir.config.workspace import in_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
+from ir.registry import one_look
 
 if TYPE_CHECKING:
     from ir.query import Answers
@@ -74,6 +75,7 @@ class Session:
         cancelled: Callable[[], bool] | None = None,
         progress: Callable[[Any], None] | None = None,
         note: Callable[[str], None] | None = None,
+        emit: Callable[[Any], None] | None = None,
         allow_indexing: bool = False,
         defer: Defer | None = None,
     ) -> Any:
@@ -82,20 +84,23 @@ class Session:
         ``door`` says through what the call came: an operation that is not offered there is unknown there, and what an
         agent asks too much of is brought down, with a note. After ``deadline_s``, or when ``cancelled`` says so, the
         operation ends with an error. With ``allow_indexing`` a folder that was never built is built first, and a corpus
-        is brought up to date where that is cheap; otherwise nothing is written for a question. ``defer`` takes work
-        that a caller does not want to wait for.
+        is brought up to date where that is cheap; otherwise nothing is written for a question. ``emit`` receives what
+        comes piece by piece; ``defer`` takes work that a caller does not want to wait for.
         """
         found = self.operation(name, door)
         notes: list[str] = []
         if door in AGENT_DOORS:
+            check_outside(found.request, arguments)
             arguments, notes = clamped(found.request, arguments)
         request = found.request.from_dict(arguments)
         chosen = in_workspace(caller.workspace) if caller is not None and caller.workspace else nullcontext()
-        with chosen:
+        with chosen, one_look():
             ctx = self.context(
                 door=door, caller=caller, deadline_s=deadline_s, cancelled=cancelled, progress=progress, note=note
             )
             ctx.defer = defer
+            if emit is not None:
+                ctx.emit = emit
             try:
                 if allow_indexing:
                     from ir.app.preparing import answer
@@ -106,6 +111,24 @@ class Session:
             finally:
                 ctx.release()
         return _told(response, notes, ctx)
+
+    def checked(self, name: str, arguments: Mapping[str, Any], *, door: str, caller: Caller | None = None) -> str:
+        """The corpus that a call is about, once everything is found right that can be told before it begins."""
+        found = self.operation(name, door)
+        if door in AGENT_DOORS:
+            check_outside(found.request, arguments)
+            arguments, _ = clamped(found.request, arguments)
+        request = found.request.from_dict(arguments)
+        chosen = in_workspace(caller.workspace) if caller is not None and caller.workspace else nullcontext()
+        with chosen:
+            ctx = self.context(door=door, caller=caller)
+            try:
+                if found.precheck is not None:
+                    found.precheck(request, ctx)
+                word = getattr(request, "target", None) or getattr(request, "corpus", None)
+                return "" if word is None else ctx.target(word).name
+            finally:
+                ctx.release()
 
     def operation(self, name: str, door: str = "python") -> Operation[Any, Any]:
         """The operation of that name, if the door offers it."""

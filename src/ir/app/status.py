@@ -11,7 +11,8 @@ from ir.app.corpora import CorpusSummary, summary_of
 from ir.app.fields import Arg
 from ir.app.freshness import changes, freshness, git_of
 from ir.app.operation import Value, operation
-from ir.app.targets import visible_corpora
+from ir.app.targets import may_see, visible_corpora
+from ir.config.workspace import current_workspace
 from ir.errors import IrError
 
 __all__ = ["CorpusStatus", "StatusRequest", "StatusResponse", "status"]
@@ -68,8 +69,6 @@ class StatusResponse(Value):
     scope="workspace",
 )
 def status(request: StatusRequest, ctx: Context) -> StatusResponse:
-    from ir.config.workspace import current_workspace
-
     if request.target is None:
         names = visible_corpora(ctx)
     else:
@@ -81,7 +80,13 @@ def status(request: StatusRequest, ctx: Context) -> StatusResponse:
     for name in names:
         ctx.check()
         found.append(_status(name, request, ctx))
-    return StatusResponse(current_workspace(), tuple(found), 0 if ctx.pool is None else len(ctx.pool))
+    return StatusResponse(current_workspace(), tuple(found), _open_for(ctx))
+
+
+def _open_for(ctx: Context) -> int:
+    """How many corpora are held open of those that whoever asks may know of."""
+    held = () if ctx.pool is None else ctx.pool.names()
+    return sum(workspace == current_workspace() and may_see(name, ctx) for workspace, name in held)
 
 
 def _status(name: str, request: StatusRequest, ctx: Context) -> CorpusStatus:

@@ -118,11 +118,12 @@ def _source(word: str, ctx: Context) -> BaseStore:
 
 def _target(word: str, ctx: Context) -> BaseStore:
     """The store at an address, in a folder (a word that looks like a path), or of a corpus name."""
+    from ir.index.allowance import within_quota
     from ir.registry import check_name
-    from ir.store.opening import open_store, scheme_of
+    from ir.store.opening import open_store, scheme_of, without_password
 
     if scheme_of(word) is not None:
-        return open_store(word)
+        return within_quota(open_store(word), without_password(word))
     if word.startswith((".", "~")) or os.sep in word:
         return open_store(str(Path(word).expanduser()))
     return ctx.store(check_name(word))

@@ -25,6 +25,7 @@ __all__ = [
     "is_built",
     "is_listed",
     "known_names",
+    "may_see",
     "registered_target",
     "resolve",
     "takes_all",
@@ -172,14 +173,19 @@ def takes_all(entry: Mapping[str, Any]) -> bool:
     return (whole or (entry.get("kind") == "files" and bool(params.get("all_text")))) and not params.get("hidden")
 
 
-def folder_gone(entry: Mapping[str, Any]) -> bool:
-    """Whether nothing is left of the folders or files that a registered corpus is made from."""
+def folder_gone(name: str, entry: Mapping[str, Any]) -> bool:
+    """Whether nothing is left of the folders or files that a registered corpus is made from.
+
+    Of one that another machine registered, only that one can say so.
+    """
+    from ir.registry import elsewhere
     from ir.sources.records import names_function
 
     given = entry.get("params", {}).get(PATH_PARAMETERS.get(str(entry.get("kind")), ""))
     places = given if isinstance(given, list) else [given]
     paths = [Path(place) for place in places if isinstance(place, str) and not names_function(place)]
-    return bool(paths) and len(paths) == len(places) and not any(_there(path) for path in paths)
+    gone = bool(paths) and len(paths) == len(places) and not any(_there(path) for path in paths)
+    return gone and not elsewhere(name)
 
 
 def _there(path: Path) -> bool:
@@ -247,7 +253,7 @@ def registered_target(word: str, ctx: Context) -> Target:
             f"{word!r} is not the name of a corpus, and nothing else can be asked here.",
             remedy=_choose(visible_corpora(ctx)),
         )
-    if _may_see(word, ctx) and ((ctx.pool is not None and ctx.pool.holds(word)) or is_listed(word)):
+    if may_see(word, ctx) and ((ctx.pool is not None and ctx.pool.holds(word)) or is_listed(word)):
         return Target(word)
     raise CorpusNotBuilt(f"There is no corpus named {word!r}.", remedy=_choose(visible_corpora(ctx), word))
 
@@ -256,10 +262,11 @@ def visible_corpora(ctx: Context) -> list[str]:
     """The corpora that the user registered or built and that whoever asks may see."""
     from ir.registry import entered
 
-    return sorted(name for name in {*entered(), *built_corpora()} if _may_see(name, ctx))
+    return sorted(name for name in {*entered(), *built_corpora()} if may_see(name, ctx))
 
 
-def _may_see(name: str, ctx: Context) -> bool:
+def may_see(name: str, ctx: Context) -> bool:
+    """Whether whoever asks may know that there is a corpus, or a vocabulary, of that name."""
     return ctx.caller is None or ctx.caller.corpora is None or name in ctx.caller.corpora
 
 

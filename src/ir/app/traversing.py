@@ -1,9 +1,9 @@
-"""Walking from a query along what a corpus is linked by: from summaries to their parts, or to what depends on what."""
+"""Walking from a query along what a corpus is linked by: from summaries to parts, to dependents, or from names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ir.app.arguments import QUERY, TARGET, K
 from ir.app.context import Context
@@ -11,25 +11,30 @@ from ir.app.fields import Arg
 from ir.app.operation import Value, operation
 from ir.app.searching import Found, analyzer_of, found_in, words_of
 
+if TYPE_CHECKING:
+    from ir.index import Corpus
+
 __all__ = ["WALKS", "TraverseRequest", "TraverseResponse", "traverse"]
 
-WALKS = ("tree", "dependents")
+WALKS = ("tree", "dependents", "names")
 
 
 @dataclass(frozen=True)
 class TraverseRequest(Value):
     """``walk`` is ``tree``: from the best summaries to their parts; or ``dependents``: from ``seeds`` (or the best
-    matches) against the links of ``edge_type`` to what depends on them."""
+    matches) against the links of ``edge_type`` to what depends on them; or ``names``: from the names in the query, as
+    far as the corpus's ``traversal`` settings let a question of that intent go. ``max_depth`` and ``max_nodes`` bound
+    the first two; the third has its bounds there."""
 
     query: Annotated[str, QUERY]
     target: Annotated[str, TARGET] = "."
     walk: Annotated[
         str,
         Arg(
-            "from summaries to their parts, or to what depends on what was found",
+            "from summaries to their parts, to what depends on what was found, or from the names in the query",
             choices=WALKS,
             metavar="WALK",
-            help="tree or dependents.",
+            help="tree, dependents or names.",
         ),
     ] = "tree"
     seeds: Annotated[
@@ -46,7 +51,11 @@ class TraverseRequest(Value):
 
 @dataclass(frozen=True)
 class TraverseResponse(Value):
-    """Hits, best first; ``walk_depth`` and ``seed`` in their metadata say how they were reached."""
+    """Hits, best first; ``walk_depth`` and ``seed`` in their metadata say how they were reached.
+
+    Of a walk from names: ``candidates`` are the ids of all records that it reached, nearest first, and ``intent`` is
+    what the question was taken for.
+    """
 
     corpus: str
     query: str
@@ -54,11 +63,14 @@ class TraverseResponse(Value):
     found: tuple[Found, ...]
     stale: bool | None = None
     notes: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    intent: str | None = None
+    names: tuple[str, ...] = ()
 
 
 @operation(
     "traverse",
-    summary="Walk from a query to parts of what matches, or to what depends on it",
+    summary="Walk from a query to parts of what matches, to what depends on it, or from the names in it",
     effect="reads",
     doors=("cli", "mcp", "http"),
 )
@@ -71,6 +83,8 @@ def traverse(request: TraverseRequest, ctx: Context) -> TraverseResponse:
     target = ctx.target(request.target)
     corpus = ctx.open(target)
     ctx.check()
+    if request.walk == "names":
+        return _from_names(request, target.name, corpus, ctx)
     tree = request.walk == "tree"
     policy = (
         collapsed_tree_policy()
@@ -89,3 +103,29 @@ def traverse(request: TraverseRequest, ctx: Context) -> TraverseResponse:
     # What a walk reaches belongs to the answer however little it scores.
     found = found_in(Hits(hits, {"reranked": True}), words_of(request.query, analyzer), {corpus.name: analyzer})
     return TraverseResponse(target.name, request.query, request.walk, found)
+
+
+def _from_names(request: TraverseRequest, name: str, corpus: Corpus, ctx: Context) -> TraverseResponse:
+    """The passages that a walk from the names in a question reaches; the nearer, the better."""
+    from ir.base import Hits, SearchHit
+    from ir.book import retrieve_candidates
+
+    walked = retrieve_candidates(request.query, corpus)
+    most = ctx.settings["k"] if request.k is None else request.k
+    shown = walked.candidates[:most]
+    records = {record.id: record for record in corpus.store.get_records(list(shown))}
+    hits = []
+    for record_id, distance in zip(shown, walked.distances, strict=False):
+        if record_id in records:
+            one = records[record_id]
+            about = {**one.metadata, "walk_depth": distance}
+            score = 1.0 / (1 + distance)
+            hits.append(
+                SearchHit(one.artifact_id, one.surface_kind, score, one.text, about, corpus.name, one.surface_index)
+            )
+    analyzer = analyzer_of(corpus, ctx)
+    found = found_in(Hits(hits, {"reranked": True}), words_of(request.query, analyzer), {corpus.name: analyzer})
+    notes = () if walked.seeds else ("The question names nothing that this corpus has under that name.",)
+    return TraverseResponse(
+        name, request.query, request.walk, found, None, notes, walked.candidates, walked.intent, walked.names
+    )

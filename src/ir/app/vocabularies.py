@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ir.app.context import Context
 from ir.app.fields import Arg
 from ir.app.operation import Value, operation
+from ir.app.targets import may_see
 from ir.config.paths import safe_name, vocabularies_dir
 from ir.errors import InvalidInput, NotFound, OutsideCorpus, Remedy
 
@@ -422,9 +423,15 @@ def _as_corpus(made: Vocabulary, name: str, ctx: Context) -> str:
     return name
 
 
-@operation("vocab-info", summary="Show the vocabularies, or one of them", effect="reads", scope="workspace")
+@operation(
+    "vocab-info",
+    summary="Show the vocabularies, or one of them",
+    effect="reads",
+    doors=("cli", "http"),
+    scope="workspace",
+)
 def vocab_info(request: VocabInfoRequest, ctx: Context) -> VocabInfoResponse:
-    names = [request.name] if request.name is not None else _names()
+    names = [request.name] if request.name is not None else _names(ctx)
     return VocabInfoResponse(tuple(_info(name, folder_of(name, ctx), request.verify) for name in names))
 
 
@@ -542,9 +549,10 @@ def vocab_eval(request: VocabEvalRequest, ctx: Context) -> VocabEvalResponse:
 # -- which vocabulary --------------------------------------------------------------------------------------------------
 
 
-def _names() -> list[str]:
+def _names(ctx: Context) -> list[str]:
     root = vocabularies_dir()
-    return sorted(path.name for path in root.iterdir() if (path / "vocabulary.json").is_file()) if root.is_dir() else []
+    there = [path.name for path in root.iterdir() if (path / "vocabulary.json").is_file()] if root.is_dir() else []
+    return sorted(name for name in there if may_see(name, ctx))
 
 
 def folder_of(name: str, ctx: Context) -> Path:
@@ -566,7 +574,7 @@ def opened(name: str | None, ctx: Context) -> tuple[str, Vocabulary]:
     from ir.ground import Vocabulary
 
     if name is None:
-        names = _names()
+        names = _names(ctx)
         if len(names) != 1:
             told = f"There are {len(names)}: {', '.join(names[:10])}" if names else "There is none"
             raise NotFound(
@@ -576,9 +584,12 @@ def opened(name: str | None, ctx: Context) -> tuple[str, Vocabulary]:
         name = names[0]
     folder = folder_of(name, ctx)
     try:
+        if not may_see(name, ctx):
+            raise FileNotFoundError
         stamp = (folder / "vocabulary.json").stat()
     except OSError:
-        known = f" There are: {', '.join(_names()[:10])}." if _names() else ""
+        names = _names(ctx)
+        known = f" There are: {', '.join(names[:10])}." if names else ""
         raise NotFound(
             f"There is no vocabulary {name!r}.{known}",
             remedy=Remedy(f"Make it: ir vocab build {name} FILE", agent="Ask the user to make it."),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from ir.book.boosts import GraphBoost
 from ir.book.enrichment import Enrichment
 from ir.book.mongo import MongoBook, load_from_mongo, store_to_mongo
+from ir.book.naming import retrieve_candidates
+from ir.book.retrieval import Retrieved, retrieve
 from ir.book.strategy import RELATIONS, Book
-from ir.book.traversal import TraversalConfig, TraversalIndex, retrieve_candidates
+from ir.book.traversal import TraversalConfig, TraversalIndex
 
 __all__ = [
     "RELATIONS",
@@ -14,9 +16,11 @@ __all__ = [
     "Enrichment",
     "GraphBoost",
     "MongoBook",
+    "Retrieved",
     "TraversalConfig",
     "TraversalIndex",
     "load_from_mongo",
+    "retrieve",
     "retrieve_candidates",
     "store_to_mongo",
 ]

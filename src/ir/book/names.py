@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ir.book.references import plain_name
+from ir.book.references import plain_name, unnumbered
 
 __all__ = ["Mention", "Names"]
 
@@ -42,9 +42,10 @@ class Names:
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
         held: dict[tuple[str, ...], dict[str, None]] = {}
         for name, entry in entries:
-            words = tuple(plain_name(name).split())
-            if words and _tells(words):
-                held.setdefault(words, {})[entry] = None
+            for form in dict.fromkeys((name, unnumbered(name))):  # nobody says "4.2 Grappled" for being grappled
+                words = tuple(plain_name(form).split())
+                if words and _tells(words):
+                    held.setdefault(words, {})[entry] = None
         #: By their first two words: in a long book many names begin with the same one.
         self._by_start: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
         for words, found in held.items():

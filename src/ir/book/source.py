@@ -19,7 +19,7 @@ from ir.sources import CorpusSource
 from ir.sources.files import FileScope
 from ir.sources.skipped import Skipped
 
-__all__ = ["MAX_BYTES", "BookScope", "book_files", "name_of", "new_run_id"]
+__all__ = ["MAX_BYTES", "BookFiles", "BookScope", "book_files", "name_of", "new_run_id"]
 
 #: What is read of a folder; a file that is named is read whatever it is called.
 _BOOKS = r"(?i)\.(md|markdown|mdx|mkd|html?|xhtml|pdf|txt|text|rst|adoc|asciidoc)$"
@@ -67,7 +67,8 @@ def book_files(
     places = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not places:
         raise SourceError("There is no book to read.", remedy="Name a file or a folder.")
-    scope = BookScope(places, max_bytes=max_bytes or MAX_BYTES)
+    kind = BookScope if _are_given(places) else BookFiles
+    scope = kind(places, max_bytes=max_bytes or MAX_BYTES)
     named = name or name_of(Path(places[0]))
     if len(places) == 1 and scope.is_one_file:
         scope.book = named
@@ -82,6 +83,12 @@ def book_files(
         **options,
     )
     return _BookSource(named, scope, chosen, **kwargs)
+
+
+def _are_given(places: Sequence[str | Path]) -> bool:
+    """Whether files of another pipeline are among these, or below them."""
+    paths = [Path(place).expanduser() for place in places]
+    return any(path.name.endswith(SUFFIXES) or (path.is_dir() and reference_files(path)) for path in paths)
 
 
 @dataclass
@@ -177,11 +184,6 @@ class BookScope(Mapping[str, Any]):
             found += [whole[start : start + _SAMPLE] for start in range(0, len(whole), step)]
         return found
 
-    def stat_signal(self, key: str) -> str | None:
-        found = self._known().texts.get(key)
-        signal = None if found is None else found[0].stat_signal(found[1])
-        return None if signal is None else f"{signal}:{self.book or ''}"
-
     def size_of(self, key: str) -> int | None:
         found = self._known().texts.get(key)
         return None if found is None else found[0].size_of(found[1])
@@ -255,3 +257,13 @@ class BookScope(Mapping[str, Any]):
             if key.casefold() not in told and book_of(key).casefold() not in told
         }
         return found
+
+
+class BookFiles(BookScope):
+    """Books of which none is given in chunks: whether files changed can be told without reading them."""
+
+    def stat_signal(self, key: str) -> str | None:
+        """Size and time of change, and what the book is called."""
+        found = self._known().texts.get(key)
+        signal = None if found is None else found[0].stat_signal(found[1])
+        return None if signal is None else f"{signal}:{self.book or ''}"

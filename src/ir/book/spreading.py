@@ -81,18 +81,23 @@ def propagated(
     return gains
 
 
-def expanded(scores: Mapping[str, float], neighbours: Neighbours, *, hits: int = 2, each: int = 2) -> list[str]:
+def expanded(
+    scores: Mapping[str, float], neighbours: Neighbours, *, hits: int = 2, each: int = 2, least: float = 0.0
+) -> list[str]:
     """The passages in their order, with the best ``each`` that the first ``hits`` are linked to right behind them.
 
-    The first stays the first.
+    The first stays the first. Where a hit has one link, that tells; of ``n`` only those do that score at least
+    ``least · (1 − 1/√n)`` of what the hit does, and the others stay where they are.
     """
     _check(hits, 1, 1.0, 1.0)
     order = best(scores, len(scores))
     heads = order[:hits]
-    behind = {
-        head: best({node: scores[node] for node in found if node in scores and node not in heads}, each)
-        for head, found in zip(heads, neighbours(heads), strict=True)
-    }
+    behind: dict[str, list[str]] = {}
+    for head, found in zip(heads, neighbours(heads), strict=True):
+        others = [node for node in dict.fromkeys(found) if node != head]
+        floor = least * (1 - 1 / sqrt(len(others))) * scores[head] if len(others) > 1 and least else float("-inf")
+        linked = {node: scores[node] for node in others if node in scores and node not in heads}
+        behind[head] = best({node: score for node, score in linked.items() if score >= floor}, each)
     placed: dict[str, None] = {}
     for node in order:
         if node not in placed:

@@ -57,6 +57,9 @@ class Book(Chunked):
     """
 
     version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
+    #: How searches rank what it makes, and how they follow its links.
+    ranking = "book"
+    graph = "expand"
 
     def __init__(
         self,
@@ -96,13 +99,15 @@ class Book(Chunked):
             fields.setdefault("run_id", self._run_id)
         if "_chunks" in given:
             return given_plan(artifact_id, given, fields, self._enrichment, kind=self.kind)
+        sections = list(sections_of(artifact_id, text))
+        depth = chapter_depth([section.path for section in sections])
+        if not given.get("title") and depth == 0 and sum(bool(section.path) for section in sections) > 1:
+            fields["title"] = str(fields["book"])  # the first of several chapters is not what the book is called
         title = str(fields.get("title") or artifact_id)
         pages = given.get("_pages")
         summaries = page_summaries(text, pages) if pages else None
         plan = IndexPlan(fields)
         drawing = Drawing(artifact_id, {"title": title}, self._enrichment, summaries=summaries)
-        sections = list(sections_of(artifact_id, text))
-        depth = chapter_depth([section.path for section in sections])
         for section in sections:
             drawing.section(section.id, section.path, section.above)
             drawing.entry(section.title or str(fields.get("title") or ""), section.id)

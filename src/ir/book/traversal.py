@@ -150,13 +150,17 @@ class TraversalConfig:
 
 @dataclass(frozen=True)
 class Candidates:
-    """``candidates`` are ids of passages, nearest first; the walk began at ``seeds``, which the ``names`` stand for."""
+    """``candidates`` are ids of passages, nearest first; the walk began at ``seeds``, which the ``names`` stand for.
+
+    ``distances`` says of each candidate how many steps away it is; the other parts of a section are one step further.
+    """
 
     candidates: tuple[str, ...]
     intent: str
     seeds: tuple[str, ...]
     names: tuple[str, ...]
     policy: Policy
+    distances: tuple[int, ...] = ()
 
 
 class TraversalIndex:
@@ -225,27 +229,29 @@ def retrieve_candidates(query: str, index: TraversalIndex, config: TraversalConf
     seeds = index.seeds_of(query, config)
     documents = {document: document for document in index.passages.values()}
     allowed = config.documents_for(query, documents)
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}
 
-    def take(nodes: Iterable[str]) -> None:
+    def take(nodes: Iterable[str], distance: int) -> None:
         for node in nodes:
             if len(found) < policy.limit and index.passages.get(node) in allowed:
-                found.setdefault(node)
+                found.setdefault(node, distance)
 
     ring = list(seeds)
     seen = dict.fromkeys(ring)
-    take(ring)
-    for _ in range(policy.depth):
+    take(ring, 0)
+    for step in range(policy.depth):
         reached = dict.fromkeys(
             other for node in ring for other in index.near(node, policy.edge_types) if other not in seen
         )
         seen.update(reached)
         ring = list(reached)
-        take(ring)
+        take(ring, step + 1)
     if policy.siblings:
         above = dict.fromkeys(other for node in list(found) for other in index.near(node, ("contains",)))
-        take(other for node in above if node not in index.passages for other in index.near(node, ("contains",)))
-    return Candidates(tuple(found), intent, tuple(seeds), tuple(dict.fromkeys(seeds.values())), policy)
+        parts = (other for node in above if node not in index.passages for other in index.near(node, ("contains",)))
+        take(parts, policy.depth + 1)
+    names = tuple(dict.fromkeys(seeds.values()))
+    return Candidates(tuple(found), intent, tuple(seeds), names, policy, tuple(found.values()))
 
 
 def _ends(edge: Mapping[str, Any]) -> tuple[str, str]:

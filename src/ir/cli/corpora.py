@@ -12,6 +12,7 @@ from ir.cli.arguments import KEEPING, Command, Json, complete_corpus
 from ir.cli.fields import derived
 
 if TYPE_CHECKING:
+    from ir.app.census import CensusResponse
     from ir.app.corpora import InfoResponse, ListResponse
     from ir.app.pruning import PruneResponse
     from ir.app.registering import RegisterResponse, RemoveResponse
@@ -26,6 +27,8 @@ def register(app: typer.Typer) -> None:
     app.command("ls", cls=Command, rich_help_panel=KEEPING)(ls)
     made = derived(info, "ir.app.corpora:InfoRequest", arguments=("target",))
     app.command("info", cls=Command, rich_help_panel=KEEPING)(made)
+    made = derived(census, "ir.app.census:CensusRequest", arguments=("target",))
+    app.command("census", cls=Command, rich_help_panel=KEEPING)(made)
     made = derived(
         register_corpus, "ir.app.registering:RegisterRequest", arguments=("name", "path"), without=("params",)
     )
@@ -49,6 +52,15 @@ def info(*, as_json: Json = False, **given: Any) -> None:
     from ir.cli.session import perform
 
     perform(operation, InfoRequest(**given), show_info, as_json=as_json)
+
+
+def census(*, as_json: Json = False, **given: Any) -> None:
+    """Count the types of things in a corpus, and of the links between them."""
+    from ir.app.census import CensusRequest
+    from ir.app.census import census as operation
+    from ir.cli.session import perform
+
+    perform(operation, CensusRequest(**given), show_census, as_json=as_json)
 
 
 def register_corpus(
@@ -86,8 +98,12 @@ def rm(
     from ir.app.registering import RemoveRequest, remove
     from ir.cli.session import perform
 
-    dry_run = bool(given.get("dry_run"))
+    dry_run, everywhere = bool(given.get("dry_run")), bool(given.get("everywhere"))
     if gone:
+        if everywhere:
+            raise InvalidInput(
+                "--gone is about this machine alone.", remedy="Leave out --everywhere, or name a corpus."
+            )
         if corpus is not None:
             raise InvalidInput("--gone is about all corpora whose folder is gone.", remedy="Leave out the name, or it.")
         _prune(yes=yes, dry_run=dry_run, as_json=as_json)
@@ -95,8 +111,8 @@ def rm(
     if corpus is None:
         raise InvalidInput("Say which corpus to remove.", remedy="Write ir rm CORPUS or ir rm --gone.")
     if not dry_run and not yes:
-        _ask(remove(RemoveRequest(corpus, dry_run=True)))
-    perform(remove, RemoveRequest(corpus, dry_run), show_removed, as_json=as_json)
+        _ask(remove(RemoveRequest(corpus, dry_run=True, everywhere=everywhere)))
+    perform(remove, RemoveRequest(corpus, dry_run, everywhere), show_removed, as_json=as_json)
 
 
 def _prune(*, yes: bool, dry_run: bool, as_json: bool) -> None:
@@ -189,6 +205,14 @@ def show_info(response: InfoResponse, output: Output) -> None:
         elif isinstance(value, dict):
             shown[name] = ", ".join(f"{key}={item}" for key, item in value.items())
     output.pairs({("size" if name == "bytes" else name): value for name, value in shown.items()})
+
+
+def show_census(response: CensusResponse, output: Output) -> None:
+    rows = [("type", name, count, "") for name, count in response.types.items()]
+    for name, known in response.links.items():
+        told = ", ".join(f"{count:,} {how}" for how, count in known.items())
+        rows.append(("link", name, sum(known.values()), told))
+    output.table(("what", "name", "count", "known"), rows, right=("count",))
 
 
 def show_registered(response: RegisterResponse, output: Output) -> None:

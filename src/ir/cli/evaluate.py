@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-#: The word that stands for a corpus where test collections follow.
+#: The words that stand for a corpus where test collections follow, or corpora of books.
 BEIR = "beir"
+BOOK = "book"
+_EVALS = ("ir.app.evaluating:EvalRequest", "ir.app.book_evaluating:EvalBookRequest")
 LISTED_CHANGES = 10
 LISTED_SKIPS = 5
 MEANINGS = {
@@ -36,7 +38,7 @@ MEANINGS = {
 
 
 def register(app: typer.Typer) -> None:
-    made = derived(evaluate, "ir.app.evaluating:EvalRequest", without=("corpus", "cases", "collections", "min_score"))
+    made = derived(evaluate, _EVALS, without=("corpus", "corpora", "cases", "collections", "min_score"))
     app.command("eval", cls=Command, rich_help_panel=EVALUATING)(made)
     made = derived(eval_gen, "ir.app.casewriting:EvalGenRequest", arguments=("target", "file"))
     app.command("eval-gen", cls=Command, rich_help_panel=EVALUATING)(made)
@@ -47,9 +49,17 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="CORPUS CASES | beir FOLDER...", autocompletion=complete_corpus_or_path, hidden=True),
+        typer.Argument(
+            metavar="CORPUS CASES | beir FOLDER... | book CORPUS...",
+            autocompletion=complete_corpus_or_path,
+            hidden=True,
+        ),
     ],
     *,
+    cases: Annotated[
+        str | None,
+        typer.Option("--cases", metavar="SET", help="A set of cases by name, or a file of them, in place of CASES."),
+    ] = None,
     min_score: Annotated[
         str | None,
         typer.Option(
@@ -64,27 +74,64 @@ def evaluate(
 ) -> int:
     """Measure how well a corpus answers cases, or the library on test collections.
 
-    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, or a
-    folder in BEIR's layout. With the word beir in place of a corpus, every collection at or below a FOLDER is built by
-    itself and measured with BM25, dense, RRF and the default; p says how likely the difference to RRF is by luck
-    alone. Exit code 3 means that some could not be read.
+    CASES is a file of JSON lines like {"query": "…", "gold": ["ID"]}, where [] says that nothing answers, a set by the
+    name that ir judge gave it, or a folder in BEIR's layout. With the word beir in place of a corpus, every collection
+    at or below a FOLDER is built by itself and measured with BM25, dense, RRF and the default; p says how likely the
+    difference to RRF is by luck alone. Exit code 3 means that some could not be read.
+
+    With the word book, questions about the books in some corpora are asked, and what comes back is held against the
+    passages that answer them.
     """
     from ir.app.evaluating import EvalRequest
     from ir.app.evaluating import evaluate as operation
     from ir.cli.session import perform
 
     corpus, *rest = words
+    if corpus == BOOK and rest:
+        if min_score:
+            raise InvalidInput("ir eval book takes no --min-score.", remedy="See: ir eval --help")
+        return _evaluate_book(rest, cases, given, as_json=as_json)
+    _check_known(given, 0, "ir eval CORPUS CASES")
+    rest = [*rest, cases] if cases is not None else rest
     if corpus == BEIR and rest:
-        if min_score or given.keys() & {"mode", "fusion"}:
-            raise InvalidInput("--mode, --fusion and --min-score belong to a corpus; collections get every mode.")
+        if min_score or given.keys() & {"mode", "fusion", "graph", "chapters"}:
+            raise InvalidInput("How to search and --min-score belong to a corpus; collections get every mode.")
         given.pop("k", None)
         request = EvalRequest(collections=tuple(rest), **given)
     elif len(rest) == 1:
         request = EvalRequest(corpus, rest[0], min_score=read_floor(min_score), **given)
     else:
-        raise InvalidInput("Write: ir eval CORPUS CASES, or: ir eval beir FOLDER...")
+        raise InvalidInput("Write: ir eval CORPUS CASES, or: ir eval beir FOLDER..., or: ir eval book CORPUS...")
     response = perform(operation, request, show_eval, as_json=as_json)
     return 3 if response.broken else 0
+
+
+def _evaluate_book(corpora: Sequence[str], cases: str | None, given: dict[str, Any], *, as_json: bool) -> int:
+    from ir.app.book_evaluating import EvalBookRequest, evaluate_book
+    from ir.cli.book_evaluation import show_book
+    from ir.cli.session import perform
+
+    _check_known(given, 1, "ir eval book")
+    request = EvalBookRequest(tuple(corpora), cases=cases, **given)
+    perform(evaluate_book, request, show_book, as_json=as_json)
+    return 0
+
+
+def _check_known(given: dict[str, Any], which: int, command: str) -> None:
+    """An error for an option of another kind of evaluation."""
+    from importlib import import_module
+
+    from ir.app.fields import fields_of
+
+    module, _, name = _EVALS[which].partition(":")
+    known = fields_of(getattr(import_module(module), name))
+    strange = [one for one in given if one not in known]
+    if strange:
+        other = fields_of(
+            getattr(import_module(_EVALS[1 - which].partition(":")[0]), _EVALS[1 - which].partition(":")[2])
+        )
+        flag = other[strange[0]].arg.flag or f"--{strange[0].replace('_', '-')}"
+        raise InvalidInput(f"{command} takes no {flag}.", remedy="See: ir eval --help")
 
 
 def eval_gen(*, as_json: Json = False, **given: Any) -> int:
@@ -103,14 +150,12 @@ def eval_gen(*, as_json: Json = False, **given: Any) -> int:
 def compare(*, as_json: Json = False, **given: Any) -> int:
     """Compare two runs query by query, with paired tests.
 
-    ir eval --run FILE writes runs.
+    ir eval --save keeps runs, and ir runs lists their ids; ir eval --run FILE writes them as files.
     """
     from ir.app.comparing import CompareRequest
     from ir.app.comparing import compare as operation
     from ir.cli.session import perform
 
-    if "qrels" not in given:
-        raise InvalidInput("compare needs judgements.", remedy="Give them with --qrels FILE.")
     perform(operation, CompareRequest(**given), show_comparison, as_json=as_json)
     return 0
 
@@ -134,6 +179,8 @@ def show_eval(response: EvalResponse, output: Output) -> None:
         for folder, reason in response.broken.items():
             output.line(f"not measured\t{folder}\t{reason}")
     _show_files(output, response.run, response.html)
+    if response.saved:
+        output.line(f"kept: {response.saved}")
 
 
 def _show_collections(collections: Sequence[CollectionScores], output: Output) -> None:
@@ -202,7 +249,8 @@ def show_written(response: EvalGenResponse, output: Output) -> None:
 def show_comparison(response: CompareResponse, output: Output) -> None:
     comparison = response.comparison
     one, two = comparison.names
-    output.line(f"{comparison.n_queries:,} queries; the difference is {two} less {one}")
+    apart = f", {response.unpaired:,} are in one of them only" if response.unpaired else ""
+    output.line(f"{comparison.n_queries:,} queries{apart}; the difference is {two} less {one}")
     header = ("measure", one, two, "difference", "95 % interval", "p (random.)", "p (t)", "better", "worse", "same")
     rows = [
         (

@@ -11,11 +11,14 @@ from ir.cli.arguments import KEEPING, Command, Json
 from ir.cli.fields import derived
 
 if TYPE_CHECKING:
-    from ir.app.graphing import GraphResponse
+    from ir.app.graphing import GraphRequest, GraphResponse
+    from ir.app.neighbours import NeighboursResponse
     from ir.cli.output import Output
 
 __all__ = ["register"]
 
+#: So many links are listed in each direction.
+_MOST = 1000
 _MAKES_LINKS = "ir build --links makes them from the fields deps and parent"
 
 
@@ -41,13 +44,23 @@ def graph(*, as_json: Json = False, **given: Any) -> int:
     from ir.cli.session import perform
 
     request = GraphRequest(**given)
-    drawn = show_json if request.format == "json" else show_dot
-    show = show_neighbours if request.action == "neighbours" else drawn
+    if request.action == "neighbours":
+        return _neighbours(request, as_json=as_json)
+    show = show_json if request.format == "json" else show_dot
     response = perform(operation, request, show, as_json=as_json)
     return 0 if response.edges else 1
 
 
-def show_neighbours(response: GraphResponse, output: Output) -> None:
+def _neighbours(asked: GraphRequest, *, as_json: bool) -> int:
+    from ir.app.neighbours import NeighboursRequest, neighbours
+    from ir.cli.session import perform
+
+    request = NeighboursRequest(str(asked.id), asked.corpus, asked.edge_type, _MOST)
+    response = perform(neighbours, request, show_neighbours, as_json=as_json)
+    return 0 if response.edges else 1
+
+
+def show_neighbours(response: NeighboursResponse, output: Output) -> None:
     rows = []
     for edge in response.edges:
         out = edge.source == response.id

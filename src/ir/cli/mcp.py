@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +10,12 @@ from ir.cli.arguments import SYSTEM, Command, Json, one_of
 from ir.cli.streams import json_text, say
 from ir.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from ir.serve.link import Link
+
 __all__ = ["register"]
 
-ACTIONS = ("status", "stop")
+ACTIONS = ("status", "stop", "metrics")
 DFLT_PORT = 8417
 
 
@@ -65,16 +68,21 @@ def _serve_http(port: int) -> int:
 
 def daemon(
     action: Annotated[
-        str, typer.Argument(metavar="[status|stop]", help="What to do.", autocompletion=one_of(*ACTIONS))
+        str, typer.Argument(metavar="[status|stop|metrics]", help="What to do.", autocompletion=one_of(*ACTIONS))
     ] = "status",
     as_json: Json = False,
 ) -> int:
-    """Show the process that works for agents in the background, or stop it; exit code 1 if there is none."""
+    """Show the process that works for agents in the background, or stop it; exit code 1 if there is none.
+
+    metrics prints what it has measured, for Prometheus, if telemetry.enabled is set.
+    """
     from ir.options import choice
     from ir.serve.link import Link
 
     choice("action", action, ACTIONS)
     link = Link(start=False)
+    if action == "metrics":
+        return _show_metrics(link, as_json=as_json)
     answer = link.ask("status", {})
     told: dict[str, Any] = {"running": "result" in answer}
     if "result" in answer:
@@ -93,3 +101,21 @@ def daemon(
         corpora = ", ".join(told["open"]) or "none"
         print(f"process {told['process']}, version {told['version']}, for {told['seconds']:.0f} s; open: {corpora}")
     return 0 if "process" in told else 1
+
+
+def _show_metrics(link: Link, *, as_json: bool) -> int:
+    answer = link.ask("metrics", {})
+    link.close()
+    text = answer["result"]["text"] if "result" in answer else None
+    if as_json:
+        print(json_text({"running": "result" in answer, "metrics": text}))
+    elif text is not None:
+        print(text, end="")
+    elif "result" in answer:
+        say(
+            "the daemon measures nothing",
+            "Set telemetry.enabled, then ir daemon stop: the next one will.",
+        )
+    else:
+        print("no daemon runs")
+    return 0 if text is not None else 1

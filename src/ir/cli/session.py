@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ir import telemetry
 from ir.app.context import Context
 from ir.app.operation import Operation, Value
 from ir.app.policy import AS_SET, Policy
@@ -48,7 +49,8 @@ def perform(
 
             context = Context(held, reporter.progress, reporter.note, door="cli", pool=Pool(), background=attended)
             context.emit = emit or context.emit
-            response = answer(operation, request, context, policy=policy)
+            with telemetry.during(held):
+                response = answer(operation, request, context, policy=policy)
     if not output.json(response):
         show(response, output)
     return response

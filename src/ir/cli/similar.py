@@ -54,10 +54,11 @@ def traverse(
     as_json: Json = False,
     **given: Any,
 ) -> int:
-    """Walk from a query to parts of what matches, or to what depends on it.
+    """Walk from a query to parts of what matches, to what depends on it, or from the names in it.
 
     tree goes from the best summaries to the texts below them; dependents goes from --seed, or from the best matches,
-    against the links to what refers to them. ir build --links makes links.
+    against the links to what refers to them; names goes from what the query names, as far as a question of its kind
+    may. ir build --links makes links, and so do books.
     """
     from ir.app.policy import Policy
     from ir.app.traversing import TraverseRequest

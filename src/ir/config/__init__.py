@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ir.config.paths import (
     cache_dir,
+    cases_dir,
     config_dir,
     corpora_dir,
     corpus_dir,
@@ -12,6 +13,7 @@ from ir.config.paths import (
     git_config_dir,
     moved_folders,
     registry_path,
+    runs_dir,
     runtime_dir,
     safe_name,
 )
@@ -21,6 +23,7 @@ __all__ = [
     "Effective",
     "Settings",
     "cache_dir",
+    "cases_dir",
     "config_dir",
     "corpora_dir",
     "corpus_dir",
@@ -29,6 +32,7 @@ __all__ = [
     "git_config_dir",
     "moved_folders",
     "registry_path",
+    "runs_dir",
     "runtime_dir",
     "safe_name",
     "set_setting",

@@ -11,6 +11,7 @@ from ir.system import this_user
 
 __all__ = [
     "cache_dir",
+    "cases_dir",
     "config_dir",
     "corpora_dir",
     "corpus_dir",
@@ -20,6 +21,7 @@ __all__ = [
     "jobs_dir",
     "moved_folders",
     "registry_path",
+    "runs_dir",
     "runtime_dir",
     "safe_name",
     "vocabularies_dir",
@@ -107,6 +109,16 @@ def corpus_dir(name: str) -> Path:
 def vocabularies_dir() -> Path:
     """The folder of all vocabularies of the workspace."""
     return workspace_folder(data_dir()) / "vocabularies"
+
+
+def cases_dir() -> Path:
+    """The folder of the sets of cases that were judged in the workspace."""
+    return workspace_folder(data_dir()) / "cases"
+
+
+def runs_dir() -> Path:
+    """The folder of the evaluation runs that were kept in the workspace."""
+    return workspace_folder(data_dir()) / "runs"
 
 
 def jobs_dir(name: str) -> Path:

@@ -23,6 +23,7 @@ __all__ = [
     "settings_for_now",
     "unset_setting",
     "user_file",
+    "user_setting",
 ]
 
 
@@ -97,6 +98,32 @@ def settings_for_now(values: Mapping[str, Any], where: str) -> Iterator[Settings
         yield Settings.load()
     finally:
         _for_now.reset(token)
+
+
+#: The user's file as it was read last, with what tells whether it changed.
+_read_last: tuple[Any, dict[str, Effective]] = (None, {})
+
+
+def user_setting(name: str) -> Any:
+    """The value of a setting that no project can set; cheap enough to be asked again and again in one call."""
+    global _read_last
+    key = key_named(name, "Settings")
+    held = _for_now.get().get(name)
+    if held is not None:
+        return held.value
+    text = os.environ.get(key.variable)
+    if text:
+        return key.parse(text, f"environment {key.variable}")
+    path = user_file()
+    try:
+        found = path.stat()
+    except OSError:
+        return key.default
+    state = (str(path), found.st_mtime_ns, found.st_size, found.st_ino)
+    if _read_last[0] != state:
+        _read_last = (state, _from_file(path, project=False))
+    held = _read_last[1].get(name)
+    return key.default if held is None else held.value
 
 
 def user_file() -> Path:

@@ -22,10 +22,13 @@ class DiscoveryCase:
     """A query and its ``gold``: the ids of all artifacts that answer it.
 
     An empty ``gold`` makes it an *abstention case*: the corpus should not answer at all. ``source_id`` is the
-    artifact that the query was made from, if it was.
+    artifact that the query was made from, if it was. ``grades`` say how well each answers, where somebody said so: a
+    whole number above 0 for gold, which is 1 where nothing is said, and 0 for what was looked at and answers nothing.
 
     >>> DiscoveryCase("turn a pdf into text", "pdf-reader").gold
     ('pdf-reader',)
+    >>> DiscoveryCase("turn a pdf into text", ("ocr", "pdf-reader"), grades={"pdf-reader": 3, "zip": 0}).judgements
+    {'ocr': 1, 'pdf-reader': 3, 'zip': 0}
     """
 
     query: str
@@ -33,19 +36,28 @@ class DiscoveryCase:
     corpus: str | None = None
     source_id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    grades: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
             raise InvalidInput(f"A case needs a query of at least one character, not {self.query!r}.")
         object.__setattr__(self, "gold", _ids(self.gold))
+        object.__setattr__(self, "grades", _grades(self.grades, self.gold))
 
     @property
     def gold_is_none(self) -> bool:
         """Whether the right answer is to abstain."""
         return not self.gold
 
+    @property
+    def judgements(self) -> dict[str, int]:
+        """The grade of everything that was judged."""
+        return {**dict.fromkeys(self.gold, 1), **self.grades}
+
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"query": self.query, "gold": list(self.gold)}
+        if self.grades:
+            out["grades"] = dict(self.grades)
         if self.corpus is not None:
             out["corpus"] = self.corpus
         if self.source_id is not None:
@@ -73,6 +85,7 @@ class DiscoveryCase:
             corpus=data.get("corpus"),
             source_id=data.get("source_id"),
             metadata=dict(metadata),
+            grades=data.get("grades") or {},
         )
 
 
@@ -94,6 +107,18 @@ def _ids(gold: object) -> tuple[str, ...]:
         if isinstance(item, bool) or not isinstance(item, (str, int)) or item == "":
             raise InvalidInput(f"The gold of a case must hold non-empty ids, not {item!r}.")
     return tuple(dict.fromkeys(str(item) for item in given))
+
+
+def _grades(grades: object, gold: tuple[str, ...]) -> dict[str, int]:
+    if not isinstance(grades, Mapping):
+        raise InvalidInput(f"The grades of a case must be a mapping of ids to whole numbers, not {grades!r}.")
+    for item, grade in grades.items():
+        if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0:
+            raise InvalidInput(f"The grade of {item!r} must be a whole number of at least 0, not {grade!r}.")
+        if (grade > 0) != (str(item) in gold):
+            told = "is graded above 0 but is not" if grade else "is graded 0 but is"
+            raise InvalidInput(f"{item!r} {told} among the gold of its case.")
+    return {str(item): int(grade) for item, grade in grades.items()}
 
 
 def save_cases(cases: Iterable[DiscoveryCase], path: str | Path, *, meta: Mapping[str, Any] | None = None) -> None:
@@ -141,6 +166,8 @@ def to_qrels(
 ) -> tuple[dict[str, str], dict[str, dict[str, float]]]:
     """Queries and judgements by query id; abstention cases are left out, and leave a gap in the numbering.
 
+    Gold that was not graded has ``grade``.
+
     >>> to_qrels([DiscoveryCase("off topic"), DiscoveryCase("on topic", "a")])
     ({'q00001': 'on topic'}, {'q00001': {'a': 1.0}})
     """
@@ -149,5 +176,5 @@ def to_qrels(
     for position, case in enumerate(cases):
         if not case.gold_is_none:
             queries[case_id(position)] = case.query
-            qrels[case_id(position)] = dict.fromkeys(case.gold, grade)
+            qrels[case_id(position)] = {**dict.fromkeys(case.gold, grade), **case.grades}
     return queries, qrels

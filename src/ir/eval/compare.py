@@ -17,6 +17,7 @@ __all__ = [
     "MeasureComparison",
     "QueryChange",
     "RunComparison",
+    "bootstrap_interval",
     "compare_runs",
     "paired_comparison",
     "randomization_test",
@@ -172,7 +173,7 @@ def paired_comparison(
         a=float(a.mean()),
         b=float(b.mean()),
         difference=float(moved.mean()),
-        interval=_bootstrap_interval(moved, rounds, seed),
+        interval=bootstrap_interval(moved, rounds, seed),
         effect=float(moved.mean()) / spread if spread else None,
         p_randomization=randomization_test(moved, rounds=rounds, seed=seed),
         p_t_test=_t_test(moved),
@@ -213,7 +214,8 @@ def _t_test(differences: np.ndarray[Any, Any]) -> float | None:
     return float(ttest_1samp(differences, 0.0).pvalue)
 
 
-def _bootstrap_interval(differences: np.ndarray[Any, Any], rounds: int, seed: int) -> tuple[float, float]:
+def bootstrap_interval(differences: np.ndarray[Any, Any], rounds: int = 10_000, seed: int = 0) -> tuple[float, float]:
+    """The interval in which the mean lies with a probability of 95 %, by drawing from the values again and again."""
     rng = np.random.default_rng(seed)
     means = []
     for start in range(0, rounds, _BLOCK):

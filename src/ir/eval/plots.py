@@ -24,6 +24,8 @@ from ir.eval.runs import Run, rankings
 from ir.eval.sweep import SelectionSweep
 
 __all__ = [
+    "depth_curves",
+    "new_axes",
     "plot_bars",
     "plot_by_k",
     "plot_distractors",
@@ -31,6 +33,7 @@ __all__ = [
     "plot_scores",
     "plot_thresholds",
     "run_by_k",
+    "to_png",
 ]
 
 _SIZE = (7.0, 4.2)
@@ -46,7 +49,8 @@ _FONTCONFIG = """<?xml version="1.0"?>
 Curves = Mapping[str, Mapping[int, float]]
 
 
-def _axes(title: str, x: str, y: str) -> tuple[Any, Any]:
+def new_axes(title: str, x: str, y: str) -> tuple[Any, Any]:
+    """A figure to draw in, and its axes."""
     try:
         with _fonts_listed_in_our_cache():
             from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -88,7 +92,8 @@ def _fonts_listed_in_our_cache() -> Iterator[None]:
         os.environ.pop("FONTCONFIG_FILE", None)
 
 
-def _png(figure: Any, path: str | Path | None) -> bytes:
+def to_png(figure: Any, path: str | Path | None) -> bytes:
+    """The figure as a picture, written to ``path`` if there is one."""
     buffer = io.BytesIO()
     # No date or version in the file: the same figures give the same bytes.
     figure.savefig(buffer, format="png", metadata={"Software": None})
@@ -115,13 +120,22 @@ def run_by_k(
     return {k: value for k, value in means.items() if value is not None}
 
 
+def depth_curves(
+    run: Run, qrels: Qrels, metrics: Sequence[str] = ("ndcg", "recall", "success", "mrr")
+) -> dict[str, dict[str, float]]:
+    """What :func:`plot_by_k` draws, as data for whoever draws it: ``{"ndcg": {"1": 0.4, "10": 0.6}}``."""
+    if not run or not qrels:
+        return {}
+    return {name: {str(k): value for k, value in run_by_k(run, qrels, name).items()} for name in metrics}
+
+
 def plot_by_k(
     curves: Curves, *, metric: str = "nDCG", title: str | None = None, path: str | Path | None = None
 ) -> bytes:
     """A measure by depth, one line for each run: ``{"hybrid": {1: 0.4, 10: 0.6}}``."""
     if not curves or not any(curves.values()):
         raise InvalidInput("There is nothing to draw: give at least one curve with a value.")
-    figure, axes = _axes(title or f"{metric} by k", "k", metric)
+    figure, axes = new_axes(title or f"{metric} by k", "k", metric)
     for name, values in curves.items():
         ks = sorted(values)
         axes.plot(ks, [values[k] for k in ks], marker="o", label=name)
@@ -131,17 +145,23 @@ def plot_by_k(
     axes.minorticks_off()
     axes.set_ylim(0, 1.02)
     axes.legend()
-    return _png(figure, path)
+    return to_png(figure, path)
 
 
 def plot_bars(
-    groups: Mapping[str, Mapping[str, float]], *, title: str, y: str, path: str | Path | None = None
+    groups: Mapping[str, Mapping[str, float]],
+    *,
+    title: str,
+    y: str,
+    path: str | Path | None = None,
+    signed: bool = False,
 ) -> bytes:
-    """Bars side by side, one group for each name: ``{"hybrid": {"nDCG": 0.4, "Recall": 0.6}}``."""
+    """Bars side by side, one group for each name: ``{"hybrid": {"nDCG": 0.4, "Recall": 0.6}}``; those that are
+    ``signed`` may go down, and the axis fits them."""
     series = list(dict.fromkeys(name for values in groups.values() for name in values))
     if not series:
         raise InvalidInput("There is nothing to draw: give at least one group with a value.")
-    figure, axes = _axes(title, "", y)
+    figure, axes = new_axes(title, "", y)
     width = 0.8 / len(series)
     for at, name in enumerate(series):
         places = [place + (at - (len(series) - 1) / 2) * width for place in range(len(groups))]
@@ -150,9 +170,13 @@ def plot_bars(
     many = len(groups) > 4
     slanted = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if many else {}
     axes.set_xticks(range(len(groups)), list(groups), fontsize=7, **slanted)
-    axes.set_ylim(0, 1.08)
+    if signed:
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.margins(y=0.15)
+    else:
+        axes.set_ylim(0, 1.08)
     axes.legend(fontsize=8)
-    return _png(figure, path)
+    return to_png(figure, path)
 
 
 def plot_frontier(
@@ -163,7 +187,7 @@ def plot_frontier(
     path: str | Path | None = None,
 ) -> bytes:
     """All settings of a sweep, the undominated ones joined by a line and labelled, the best one marked."""
-    figure, axes = _axes("Selector settings", x.replace("_", " "), y.replace("_", " "))
+    figure, axes = new_axes("Selector settings", x.replace("_", " "), y.replace("_", " "))
     placed = [(point.value(x), point.value(y)) for point in sweep.points]
     known = [(at, up) for at, up in placed if at is not None and up is not None]
     axes.scatter([at for at, _ in known], [up for _, up in known], s=22, alpha=0.5, label="all settings")
@@ -177,20 +201,20 @@ def plot_frontier(
             [best.value(x)], [best.value(y)], marker="*", s=160, label=f"best {sweep.objective.replace('_', ' ')}"
         )
     axes.legend(title="labels: max_k · rel", fontsize=8)
-    return _png(figure, path)
+    return to_png(figure, path)
 
 
 def plot_thresholds(
     grid: Sequence[tuple[float, float, float, float]], *, chosen: float | None = None, path: str | Path | None = None
 ) -> bytes:
     """Precision, recall and F1 over the threshold; ``grid`` has ``(threshold, precision, recall, f1)``."""
-    figure, axes = _axes("What a threshold makes of it", "threshold", "share")
+    figure, axes = new_axes("What a threshold makes of it", "threshold", "share")
     for column, name in enumerate(("precision", "recall", "F1"), start=1):
         axes.plot([row[0] for row in grid], [row[column] for row in grid], marker=".", label=name)
     if chosen is not None:
         axes.axvline(chosen, color="black", linestyle="--", label=f"chosen: {chosen:.3f}")
     axes.legend(fontsize=8)
-    return _png(figure, path)
+    return to_png(figure, path)
 
 
 def plot_scores(
@@ -205,7 +229,7 @@ def plot_scores(
     everything = np.concatenate(list(finite.values())) if finite else np.zeros(0)
     if not len(everything):
         raise InvalidInput("There is nothing to draw: no kind of query has a finite score.")
-    figure, axes = _axes("Scores and the floor", signal, "share of queries")
+    figure, axes = new_axes("Scores and the floor", signal, "share of queries")
     edges = np.linspace(float(everything.min()), float(everything.max()) + 1e-9, 31)
     for name, values in finite.items():
         if len(values):
@@ -214,7 +238,7 @@ def plot_scores(
     if floor is not None:
         axes.axvline(floor, color="black", linestyle="--", label=f"floor {floor:.3f}")
     axes.legend()
-    return _png(figure, path)
+    return to_png(figure, path)
 
 
 def plot_distractors(
@@ -229,7 +253,7 @@ def plot_distractors(
             several.setdefault("accuracy", {})[int(key)] = float(value)  # type: ignore[index]
     if not any(several.values()):
         raise InvalidInput("There is nothing to draw: the curve is empty.")
-    figure, axes = _axes("Finding the right one among distractors", "catalogue size", "share found")
+    figure, axes = new_axes("Finding the right one among distractors", "catalogue size", "share found")
     for name, values in several.items():
         sizes = sorted(values)
         axes.plot(sizes, [values[size] for size in sizes], marker="o", label=name)
@@ -239,4 +263,4 @@ def plot_distractors(
     axes.minorticks_off()
     axes.set_ylim(0, 1.02)
     axes.legend()
-    return _png(figure, path)
+    return to_png(figure, path)

@@ -10,6 +10,7 @@ from typing import Any
 
 from ir.base import IndexPlan, Row, ledger_key, storable
 from ir.errors import InvalidInput
+from ir.index.allowance import within_quota
 from ir.index.corpus import Corpus
 from ir.index.decompose import plan_of, rows_of
 from ir.index.embedder import is_of
@@ -82,7 +83,7 @@ def build(
     if store is None:
         from ir.store import CorpusStore
 
-        store = CorpusStore.local(source.name)
+        store = within_quota(CorpusStore.local(source.name), source.name)
     began = time.perf_counter()
     with rarely_collected(), store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)

@@ -35,6 +35,8 @@ class Corpus:
     report: BuildReport | None = None
     embedders: dict[str, Any] = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
+    #: What searches derive from a version of the corpus and use again: a name, the version and the value.
+    derived: dict[str, tuple[str, Any]] = field(default_factory=dict, init=False, compare=False)
     _made: dict[str, Embedder] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ir.config import corpus_dir
 from ir.errors import CorpusNotBuilt, InvalidInput
+from ir.index.allowance import within_quota
 from ir.index.corpus import Corpus
 from ir.index.embedder import embedder_for
 from ir.protocols import Corpus as AnyCorpus
@@ -132,20 +133,28 @@ def _unbuilt(word: str) -> CorpusNotBuilt:
 
 
 def store_for(name: str, *, lock_timeout: float | None = None) -> BaseStore:
-    """Where a corpus of this name is kept or would be: on the server that it is registered with, or on this machine.
+    """Where a corpus of this name is kept or would be: on the server that it is registered with, or on this machine;
+    one that is not registered, where the setting `store` says.
 
     ``name`` may also be a server's address.
     """
-    from ir.registry import store_of
+    from ir.registry import default_store, get, store_of
     from ir.store.local import LocalStore
-    from ir.store.opening import names_server
+    from ir.store.opening import names_server, without_password
     from ir.store.opening import open_store as open_address
 
     address = name if names_server(name) else store_of(name)
+    if address is None and get(name) is None:
+        address = default_store(name)
     store: BaseStore = LocalStore(corpus_dir(name)) if address is None else open_address(address)
     if lock_timeout is not None and isinstance(store, WithLockTimeout):
         store.lock_timeout = lock_timeout
-    return store
+    return within_quota(store, without_password(name), _is_there)
+
+
+def _is_there(name: str) -> bool:
+    with store_for(name) as store:
+        return store.exists()
 
 
 def not_built(name: str, *, path: Path | None = None) -> CorpusNotBuilt:

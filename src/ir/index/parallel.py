@@ -20,6 +20,7 @@ import numpy as np
 
 from ir.base import IndexPlan
 from ir.errors import CorpusError, EmbedderMismatch, InvalidInput, IrError, MissingExtra
+from ir.index.allowance import within_quota
 from ir.index.builder import _Job
 from ir.index.corpus import Corpus
 from ir.index.decompose import metadata_of
@@ -77,7 +78,7 @@ def build_on_ray(
     if store is None:
         from ir.store import CorpusStore
 
-        store = CorpusStore.local(source.name)
+        store = within_quota(CorpusStore.local(source.name), source.name)
     began = time.perf_counter()
     with ray_session(address) as cluster, store.transaction():
         recipe = recipe_for(source, store, embedder=embedder, language=language)

@@ -10,7 +10,7 @@ from typing import Any
 from ir.errors import EmbedderError, InvalidInput
 from ir.index.embedder import CUSTOM, is_of, resolve, spec_text
 from ir.index.scan import Target
-from ir.options import RANKINGS, choice
+from ir.options import GRAPHS, RANKINGS, choice
 from ir.protocols import (
     Embedder,
     IndexingStrategy,
@@ -65,6 +65,10 @@ class Recipe:
         ranking = getattr(self.strategy, "ranking", None)
         if ranking is not None:
             settings["ranking"] = choice("ranking", ranking, RANKINGS)
+        settings.pop("graph", None)
+        graph = getattr(self.strategy, "graph", None)
+        if graph is not None:
+            settings["graph"] = choice("graph", graph, GRAPHS)
         settings.pop("bodies", None)
         if isinstance(source.scope, WithBodyFile) and source.scope.bodies is not None:
             settings["bodies"] = dict(source.scope.bodies)

@@ -83,6 +83,8 @@ def refresh_if_cheap(
 
 def _scannable(name_or_source: Source | str) -> Source | RefreshOutcome:
     """The source, if it can be looked through for changes; else why not."""
+    if isinstance(name_or_source, str) and _is_elsewhere(name_or_source):
+        return RefreshOutcome(reason="Another machine registered this corpus, and looks after it.")
     try:
         source = _source(name_or_source)
     except (IrError, OSError) as error:
@@ -209,7 +211,9 @@ def _compare(
     Counting ends above ``limit``. With ``every``, all that are there count as different.
     """
     stat_of = stat_signal_of(source)
-    held = dict(ledger_rows(store, "artifact_id", "stat"))
+    # What is part of an item comes and goes with it.
+    rows = ledger_rows(store, "artifact_id", "stat", "item")
+    held = {artifact_id: stat for artifact_id, stat, item in rows if item is None}
     scope = source.scope
     if within is not None:
         scope, stat_of = within, within.stat_signal
@@ -267,6 +271,12 @@ def _read_apart(source: Source, store: Store, deadline: float, limit: int) -> tu
 
 def _unreadable(error: Exception) -> RefreshOutcome:
     return RefreshOutcome(stale=True, reason=f"The source cannot be read now: {error}")
+
+
+def _is_elsewhere(name: str) -> bool:
+    from ir.registry import elsewhere
+
+    return elsewhere(name)
 
 
 def _source(name_or_source: Source | str) -> Source | None:

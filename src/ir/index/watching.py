@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir.errors import InvalidInput, IrError, MissingExtra
+from ir.index.allowance import within_quota
 from ir.index.builder import build, prunes
 from ir.protocols import WithRoot
 
@@ -48,7 +49,7 @@ def watch(
     if store is None:
         from ir.store import CorpusStore
 
-        store = CorpusStore.local(source.name)
+        store = within_quota(CorpusStore.local(source.name), source.name)
     tell = on_change or (lambda report, error: None)
     rounds = _polled(stop, interval_s) if poll else _notified(source, stop, debounce_ms)
     last_error = ""

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ir.events import METRICS, Event, listen
     from ir.query.cache import QueryKey, VersionedCache
     from ir.query.envelope import QueryAnswer, QueryMeta, QueryResult
-    from ir.query.events import METRICS, Event, listen
     from ir.query.expansion import ExpandedContext, expand
     from ir.query.hybrid import HybridQueryOptions
     from ir.query.parameters import OntologyQuery
@@ -39,10 +39,10 @@ __all__ = [
 
 _HOMES = {
     "Answers": "ir.query.pipeline",
-    "Event": "ir.query.events",
+    "Event": "ir.events",
     "ExpandedContext": "ir.query.expansion",
     "HybridQueryOptions": "ir.query.hybrid",
-    "METRICS": "ir.query.events",
+    "METRICS": "ir.events",
     "OntologyQuery": "ir.query.parameters",
     "Parts": "ir.query.pipeline",
     "QueryAnswer": "ir.query.envelope",
@@ -51,7 +51,7 @@ _HOMES = {
     "QueryResult": "ir.query.envelope",
     "VersionedCache": "ir.query.cache",
     "expand": "ir.query.expansion",
-    "listen": "ir.query.events",
+    "listen": "ir.events",
     "ontology_query": "ir.query.pipeline",
 }
 

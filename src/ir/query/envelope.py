@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from ir.events import SINKS
 from ir.query.expansion import ExpandedContext
 from ir.query.saturation import REASON
 
 __all__ = ["SINKS", "QueryAnswer", "QueryMeta", "QueryResult", "answer_schema"]
 
-#: What a query may have to do without.
-SINKS = ("dense", "keyword", "reranker", "graphExpansion", "version")
 _TEXT = {"type": "string"}
 _NULLABLE = {"type": ["string", "null"]}
 _FLAG = {"type": "boolean"}

@@ -20,6 +20,7 @@ import numpy as np
 from ir.analysis import analyzer_for
 from ir.base import Row
 from ir.config.workspace import current_workspace
+from ir.events import Step, emit
 from ir.filters import Filter, matches
 from ir.keyword.embedded import EMBEDDED, EmbeddedKeywords, exact_filter
 from ir.keywords import KeywordProvider, KeywordRequest, KeywordResult
@@ -28,7 +29,6 @@ from ir.protocols import Ranking, Snapshot, Source, Where
 from ir.query.branches import on_branch
 from ir.query.cache import QueryKey, VersionedCache
 from ir.query.envelope import QueryAnswer, QueryMeta, QueryResult
-from ir.query.events import emit
 from ir.query.expansion import ExpandedContext, expand
 from ir.query.fusion import FusedResult, RankedCandidate, distribution, ranked_list, reciprocal
 from ir.query.hybrid import HybridQueryOptions
@@ -136,6 +136,7 @@ class _Run:
         self.degraded: list[str] = []
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
+        self.steps: list[Step] = []
         self.counts = {DENSE: 0, KEYWORD: 0}
         self.cost_usd: float | None = None
 
@@ -191,14 +192,14 @@ class _Run:
             found.refs |= {row.id: int(ref) for row, ref in zip(rows, ranking.refs.tolist(), strict=True)}
         except Exception as error:
             self._without(DENSE, error)
-        self.timings[DENSE] = meaning.ms
+        self._took(DENSE, meaning.began, meaning.ms)
         if words is not None:
             try:
                 listed = words.result(self.parts.keyword_timeout_s if own is None else None)
                 found.take(KEYWORD, self._known(listed, own, found))
             except Exception as error:
                 self._without(KEYWORD, error)
-            self.timings[KEYWORD] = words.ms
+            self._took(KEYWORD, words.began, words.ms)
         self.counts = {name: len(found.lists.get(name, ())) for name in (DENSE, KEYWORD)}
         return found
 
@@ -249,7 +250,7 @@ class _Run:
                 fused = distribution(lists, weights=weights, names=names)
             else:
                 fused = reciprocal(lists, k=self.options.rrf_k, weights=weights, names=names)
-        self.timings["fusion"] = (perf_counter() - began) * 1e3
+        self._took("fusion", began)
         return self._pool(found, fused), fused
 
     def _pool(self, found: _Found, fused: Sequence[FusedResult]) -> Pool:
@@ -317,7 +318,7 @@ class _Run:
         run_stages(pool, until="exit")
         self._drop_the_unlike(pool)
         pool.narrow(np.array(_filled(pool), dtype=np.int64))
-        self.timings["rank"] = (perf_counter() - began) * 1e3
+        self._took("rank", began)
         if not len(pool):
             return False, False
         began = perf_counter()
@@ -328,7 +329,7 @@ class _Run:
                 raise
             self._without("reranker", error)
         if self.reranker is not None:
-            self.timings["rerank"] = (perf_counter() - began) * 1e3
+            self._took("rerank", began)
         told = next((report for report in pool.stages if report["name"] == "rerank"), None)
         if told is not None and told["degraded"]:
             self._without("reranker", told["why"])
@@ -371,10 +372,15 @@ class _Run:
         except Exception as error:
             self._without("graphExpansion", error)
             found = []
-        self.timings["graphExpansion"] = (perf_counter() - began) * 1e3
+        self._took("graphExpansion", began)
         if not found and links is not None:
             check_names(self.asked, self.corpus.store)
         return found
+
+    def _took(self, step: str, began: float, ms: float | None = None) -> None:
+        """Note how long a step took: until now, unless it is told."""
+        self.timings[step] = (perf_counter() - began) * 1e3 if ms is None else ms
+        self.steps.append(Step(step, began, self.timings[step]))
 
     def _without(self, sink: str, error: object) -> None:
         """Go on without a part, and say so; a wrong question and a call that is over are not such."""
@@ -480,6 +486,7 @@ def _tell(meta: QueryMeta, asked: OntologyQuery, parts: Parts, workspace: str, r
     emit(
         "retrieval.query.duration_ms",
         meta.timings["total"],
+        run.steps,
         hybrid=meta.hybrid,
         reranked=meta.reranked,
         followLinks=asked.expands,
@@ -494,8 +501,8 @@ def _tell(meta: QueryMeta, asked: OntologyQuery, parts: Parts, workspace: str, r
     emit("retrieval.candidates.dense", run.counts[DENSE])
     emit("retrieval.candidates.sparse", run.counts[KEYWORD])
     emit("retrieval.fusion.duration_ms", meta.timings.get("fusion", 0.0))
-    if run.reranker is not None and meta.skipped_rerank is None:
-        emit("retrieval.rerank.duration_ms", meta.timings.get("rerank", 0.0))
+    if "rerank" in meta.timings and meta.skipped_rerank is None:
+        emit("retrieval.rerank.duration_ms", meta.timings["rerank"])
     if run.cost_usd is not None:
         emit("retrieval.rerank.cost_usd", run.cost_usd, workspace=workspace)
     if asked.expands:

@@ -24,6 +24,7 @@ class Side(Generic[Found]):
 
     def __init__(self, name: str, ask: Callable[[], Found]) -> None:
         self.name = name
+        self.began = perf_counter()
         self.ms = 0.0
         self._found: list[Found] = []
         self._fault: BaseException | None = None
@@ -32,13 +33,12 @@ class Side(Generic[Found]):
         threading.Thread(target=context.run, args=(self._work, ask), name=f"ir-{name}", daemon=True).start()
 
     def _work(self, ask: Callable[[], Found]) -> None:
-        began = perf_counter()
         try:
             self._found.append(ask())
         except BaseException as fault:
             self._fault = fault
         finally:
-            self.ms = (perf_counter() - began) * 1e3
+            self.ms = (perf_counter() - self.began) * 1e3
             self._ended.set()
 
     def result(self, timeout_s: float | None = None) -> Found:

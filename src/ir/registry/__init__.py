@@ -10,6 +10,8 @@ from ir.registry.entries import (
     PRESETS,
     check_entry,
     check_name,
+    default_store,
+    elsewhere,
     enter_preset,
     entered,
     existing_path,
@@ -26,9 +28,11 @@ from ir.registry.entries import (
     restore,
     source_for,
     source_from_entry,
+    state,
     store_of,
     unregister,
 )
+from ir.registry.shared import one_look
 
 if TYPE_CHECKING:
     from ir.registry.retrieval import retriever_for, retrievers
@@ -38,6 +42,8 @@ __all__ = [
     "PRESETS",
     "check_entry",
     "check_name",
+    "default_store",
+    "elsewhere",
     "enter_preset",
     "entered",
     "existing_path",
@@ -46,6 +52,7 @@ __all__ = [
     "look_after",
     "looks_like_path",
     "name_for_path",
+    "one_look",
     "policy_of",
     "prefer_embedder",
     "presets",
@@ -56,6 +63,7 @@ __all__ = [
     "retrievers",
     "source_for",
     "source_from_entry",
+    "state",
     "store_of",
     "unregister",
 ]

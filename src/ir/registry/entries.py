@@ -1,5 +1,6 @@
 """The entries of the registry: named recipes for building corpora, kept in one file.
 
+Those of corpora that a PostgreSQL database keeps for several machines are kept there, if the setting `store` names it.
 A preset is known without an entry; its first build writes one, so that from then on it is a corpus like the others.
 """
 
@@ -13,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir.base import storage_key
-from ir.config import registry_path, safe_name
+from ir.config import corpus_dir, registry_path, safe_name
 from ir.config.files import file_lock, write_atomic
 from ir.errors import CorpusCorrupt, CorpusNotBuilt, InvalidInput
 from ir.options import choice
 from ir.policy import Policy
+from ir.registry import shared
 
 if TYPE_CHECKING:
     from ir.sources import CorpusSource
@@ -27,6 +29,8 @@ __all__ = [
     "PRESETS",
     "check_entry",
     "check_name",
+    "default_store",
+    "elsewhere",
     "enter_preset",
     "entered",
     "existing_path",
@@ -43,6 +47,7 @@ __all__ = [
     "restore",
     "source_for",
     "source_from_entry",
+    "state",
     "store_of",
     "unregister",
 ]
@@ -95,12 +100,15 @@ def register(
 ) -> dict[str, Any]:
     """Register a corpus under ``name``, in place of one that was; the entry that was written.
 
-    ``store`` is the address of a server that keeps the corpus; without one it is kept on this machine.
+    ``store`` is the address of a server that keeps the corpus, or ``"local"`` for this machine; without one it is kept
+    where the setting `store` says.
     ``strategy`` is a name or a mapping such as ``{"type": "Chunked", "chunk_size": 800}``. The parameters are those
     of the source's constructor, in JSON's types; a relative path is kept as an absolute one. ``maintenance`` says how
     often the corpus is looked after, see :class:`ir.policy.Policy`.
     """
     given = {key: _written(key, value) for key, value in params.items() if value is not None}
+    check_name(name)
+    store = default_store(name) if store is None else None if store == "local" else store
     asked = {"kind": kind, "embedder": embedder, "strategy": strategy, "params": given, "store": store}
     asked["maintenance"] = maintenance
     entry = check_entry(check_name(name), asked)
@@ -198,6 +206,32 @@ def enter_preset(name: str) -> dict[str, Any] | None:
 def restore(name: str, entry: dict[str, Any] | None) -> None:
     """Put back the entry that :func:`entered` had for a corpus, or that it had none."""
     _change(lambda kept: kept.corpora.pop(name, None) if entry is None else kept.enter(name, entry))
+
+
+def default_store(name: str) -> str | None:
+    """The address where a corpus is kept that nobody said it of: that of the setting `store`; what this machine holds
+    of it already stays here, and so do presets, which are made of what is a user's own."""
+    address = shared.by_default()
+    if address is None or name in PRESETS or (corpus_dir(name) / "corpus.db").is_file():
+        return None
+    return _checked_store(name, address)
+
+
+def elsewhere(name: str) -> bool:
+    """Whether another machine gave a corpus its name, so that only that one knows whether its folder is there."""
+    found = shared.shared_entries()
+    return found is not None and name in found.elsewhere
+
+
+def state() -> tuple[Any, ...]:
+    """What changes when the registry is written, here or by another machine."""
+    try:
+        found = registry_path().stat()
+        here: Any = (found.st_mtime_ns, found.st_size, found.st_ino)
+    except OSError:
+        here = None
+    there = shared.shared_entries()
+    return here, None if there is None else there.version
 
 
 def store_of(name: str) -> str | None:
@@ -422,6 +456,14 @@ def _presets_of(kept: _Kept) -> dict[str, dict[str, Any]]:
 
 
 def _load() -> _Kept:
+    kept, found = _load_file(), shared.shared_entries()
+    if found is not None:
+        kept.corpora.update(found.entries)
+        kept.forgotten.difference_update(found.entries)
+    return kept
+
+
+def _load_file() -> _Kept:
     path = registry_path()
     try:
         found = json.loads(path.read_text("utf-8"))
@@ -453,9 +495,36 @@ def _corrupt(why: str) -> CorpusCorrupt:
 def _change(edit: Callable[[_Kept], object]) -> None:
     path = registry_path()
     with file_lock(path):
-        kept = _load()
+        there = shared.shared_entries()
+        if there is not None:
+            edit = _shared_change(edit, there.entries)
+        kept = _load_file()
+        before = (dict(kept.corpora), set(kept.forgotten))
         edit(kept)
+        if there is not None and before == (kept.corpora, kept.forgotten):
+            return
         whole: dict[str, Any] = {"format": _FORMAT, "corpora": dict(sorted(kept.corpora.items()))}
         if kept.forgotten:
             whole["forgotten"] = sorted(kept.forgotten)
         write_atomic(path, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+
+
+def _shared_change(edit: Callable[[_Kept], object], there: Mapping[str, dict[str, Any]]) -> Callable[[_Kept], object]:
+    """The change of the file that is left once the database has its part: what a server keeps, all are to know."""
+
+    def split(kept: _Kept) -> None:
+        own = dict(kept.corpora)
+        kept.corpora.update(there)
+        edit(kept)
+        ours = {name: entry for name, entry in kept.corpora.items() if entry.get("store")}
+        entered = {name: entry for name, entry in ours.items() if entry != there.get(name, own.get(name))}
+        removed = {name for name in there if name not in ours}
+        if entered or removed:
+            shared.change(entered, removed)
+        for name in [*there, *entered]:
+            if name in ours or name not in kept.corpora:
+                kept.corpora.pop(name, None)
+                if name in own and name not in entered and name not in removed:
+                    kept.corpora[name] = own[name]  # it was hidden by the shared one, and still is
+
+    return split

@@ -49,14 +49,24 @@ class Question:
     override: Bm25Override | None = None
     asked: Vector | None = None
     space: str | None = None
+    #: What the lexical channel looks for, as it was written.
+    words: str = ""
 
     @classmethod
     def of(
-        cls, text: str, vector: Vector | None, analyzer: Analyzer, options: SearchOptions, space: str | None = None
+        cls,
+        text: str,
+        vector: Vector | None,
+        analyzer: Analyzer,
+        options: SearchOptions,
+        space: str | None = None,
+        words: str | None = None,
     ) -> Question:
-        terms = query_terms(analyzer, options.words or text) if options.mode != "dense" or options.explain else {}
+        words = words or options.words or text
+        terms = query_terms(analyzer, words) if options.mode != "dense" or options.explain else {}
         override = Bm25Override.of(options.bm25, analyzer) if options.bm25 else None
-        return cls(text, terms, vector, Where(options.filter, options.surfaces), override, None, space)
+        where = Where(options.filter, options.surfaces)
+        return cls(text, terms, vector, where, override, None, space, words)
 
     def dense_scores(self, snapshot: Snapshot, refs: Refs) -> Scores:
         """The cosine of each given record."""
@@ -81,8 +91,12 @@ def embed_query(embedder: Any, text: str, dim: int | None) -> NDArray[np.float32
     return vector / np.float32(length)
 
 
-def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions, depth: int) -> dict[str, Found]:
-    """What each channel of the mode returns at ``depth``."""
+def run_channels(
+    snapshot: Snapshot, question: Question, options: SearchOptions, depth: int, among: Refs | None = None
+) -> dict[str, Found]:
+    """What each channel of the mode returns at ``depth``; with ``among``, all of those records that it finds."""
+    if among is not None:
+        return _channels_among(snapshot, question, options, among)
     found = {}
     if options.mode != "lexical":
         refs, scores = _dense(snapshot, question, depth)
@@ -93,6 +107,26 @@ def run_channels(snapshot: Snapshot, question: Question, options: SearchOptions,
         refs, scores = _lexical(snapshot, question, words_depth)
         found["lexical"] = Found(refs, scores, len(refs) < words_depth)
     return found
+
+
+def _channels_among(snapshot: Snapshot, question: Question, options: SearchOptions, among: Refs) -> dict[str, Found]:
+    """Both channels over given records alone, each of which is scored."""
+    found = {}
+    if options.mode != "lexical":
+        cosines = np.empty(0, dtype=np.float32)
+        compared = among if question.vector is not None and question.vector.any() else among[:0]
+        if len(compared):
+            cosines = question.dense_scores(snapshot, compared)
+        found["dense"] = _best_first(compared, cosines)
+    if options.mode != "dense":
+        scores = lexical_scores(snapshot, question, among) if question.terms and len(among) else np.zeros(len(among))
+        found["lexical"] = _best_first(among[scores > 0], scores[scores > 0].astype(np.float32))
+    return found
+
+
+def _best_first(refs: Refs, scores: Scores) -> Found:
+    order = np.lexsort((refs, -scores))
+    return Found(refs[order], scores[order], True)
 
 
 def initial_depth(options: SearchOptions) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +21,13 @@ __all__ = ["fed_back", "undo_feedback"]
 BEST = 2
 
 
-def fed_back(snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float) -> Question:
+def fed_back(
+    snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, corpus: Any = None
+) -> Question:
     """The question with ``vector + feedback · mean of the best two``, of length one."""
     if question.vector is None:
         return question
-    ranked = rank(snapshot, question, _first_look(options), saturation)
+    ranked = rank(snapshot, question, _first_look(options), saturation, corpus)
     vectors = [vector for vector in snapshot.vectors(ranked.refs, question.space) if vector is not None]
     if not vectors:
         return question
@@ -44,6 +46,7 @@ def _first_look(options: SearchOptions) -> SearchOptions:
         graph_boost=None,
         dep_boost=None,
         boosts=(),
+        graph="none",
         expansion=None,
         feedback=0.0,
     )

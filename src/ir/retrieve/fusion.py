@@ -24,7 +24,7 @@ DFLT_SATURATION = 35.0
 NEEDS_COMPLETION = frozenset({"blend", "minmax", "dbsf"})
 
 #: Fusions whose score says where a hit stands among the others, not how good it is.
-ORDINAL_FUSIONS = frozenset({"rrf", "minmax", "dbsf"})
+ORDINAL_FUSIONS = frozenset({"rrf", "minmax", "dbsf", "minmax_corpus"})
 
 
 @overload

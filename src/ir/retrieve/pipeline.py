@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from time import perf_counter
@@ -12,10 +12,13 @@ import numpy as np
 
 from ir.analysis import Analyzer, analyzer_for
 from ir.base import Hits, Meta, SearchHit
+from ir.config.workspace import current_workspace
 from ir.errors import InvalidInput
+from ir.events import emit, is_heard
 from ir.filters import parse_filter
-from ir.options import CorpusDefault, SearchKeywords, SearchOptions, choice, shows_keywords
+from ir.options import WHOLE_ALPHA, CorpusDefault, SearchKeywords, SearchOptions, choice, shows_keywords
 from ir.protocols import Snapshot
+from ir.retrieve.aliases import Aliases
 from ir.retrieve.apart import Place, spread
 from ir.retrieve.channels import Question, as_queries, embed_query
 from ir.retrieve.explain import explanation
@@ -40,8 +43,10 @@ def search(corpus: Any, query: str, **keywords: Unpack[SearchKeywords]) -> Hits:
     are longer than what the embedder reads of them. ``space`` chooses among the corpus's spaces of vectors. ``words``
     is what the lexical channel looks for and ``meaning`` what the dense one compares, each if other than the query.
 
-    ``ranking`` is ``"code"`` for source code, ``"plain"`` for none, or a function of the pool; if it is not given, the
-    strategy that the corpus was built with decides.
+    ``ranking`` is ``"code"`` for source code, ``"book"`` for books, ``"plain"`` for none, or a function of the pool;
+    ``graph`` says how links lift what good hits lead to (:class:`ir.book.GraphBoost`). If they are not given, the
+    strategy that the corpus was built with decides. ``chapters`` and ``graph_first`` search a part that the question
+    chooses; ``aliases`` reads other names with it.
 
     Of each artifact there is one hit, its best surface; ``per_artifact=3`` allows three that are apart, ``False`` any.
 
@@ -86,7 +91,30 @@ def search_with(corpus: Any, query: str, options: SearchOptions) -> Hits:
         _check_surfaces(snapshot, options)
         hits = _Session(corpus, snapshot, options, meta).hits(query)
     meta["timings"]["total_ms"] = (perf_counter() - started) * 1e3
+    if is_heard():
+        _tell(meta)
     return Hits(hits, meta)
+
+
+#: Where a search goes without something, by the name that a composed query has for it.
+_SINKS = {"dense": "dense", "lexical": "keyword", "reranker": "reranker"}
+
+
+def _tell(meta: Meta) -> None:
+    """The events of one search."""
+    emit("ir.search.duration_ms", meta["timings"]["total_ms"], mode=meta["mode"], reranked=meta["reranked"])
+    for stage in meta["stages"]:
+        if not (stage["ms"] and (stage["ran"] or stage["degraded"])):
+            continue
+        emit("ir.search.stage.duration_ms", stage["ms"], stage=stage["name"])
+        if stage["name"] == "rerank":
+            emit("retrieval.rerank.duration_ms", stage["ms"])
+    cost = meta.get("rerank", {}).get("cost_usd")
+    if cost is not None:
+        emit("retrieval.rerank.cost_usd", cost, workspace=current_workspace())
+    for part in meta["degraded"]:
+        if part in _SINKS:
+            emit("retrieval.degraded", sink=_SINKS[part])
 
 
 def _named(given: Any) -> Any:
@@ -108,21 +136,33 @@ class _Session:
         config = snapshot.config()
         language = config.get("language") or "english"
         self.space = space_of(corpus, snapshot, options)
+        if options.whole and type(options.alpha) is CorpusDefault:
+            options = options.with_alpha(WHOLE_ALPHA)
         if options.mode == "hybrid" and type(options.alpha) is CorpusDefault:
             own_alpha = self.space.settings.get("alpha")
             alpha = options.alpha if own_alpha is None else own_alpha
             alpha *= share_read(snapshot, self.space.embedder, language)
             if alpha != options.alpha:
                 options = options.with_alpha(alpha)
-        if options.ranking is None and config.get("ranking") is not None:
+        # What scales over the whole corpus is a formula, to which nothing is added that nobody asked for.
+        if options.ranking is None and config.get("ranking") is not None and not options.whole:
             options = options.with_ranking(config["ranking"])
+        if options.graph is None and config.get("graph") is not None and not options.whole:
+            options = options.with_graph(config["graph"])
         self.options = options
         self.analyzer: Analyzer = analyzer_for(language)
+        self.aliases = self._aliases(config)
         self.saturation = float(options.bm25_sat_k or config.get("bm25_sat_k") or DFLT_SATURATION)
         #: Whether there is any vector to compare a query with.
         self.dense = options.mode != "lexical" and self._check_vectors()
         if options.mode != "dense":
             self._check_words()
+
+    def _aliases(self, config: Mapping[str, Any]) -> Aliases | None:
+        """The other names that are read with a question: those that were given, or those that the corpus knows."""
+        told = self.options.aliases
+        known = config.get("aliases") if told is True else told
+        return Aliases(known, self.analyzer) if isinstance(known, Mapping) and known else None
 
     def hits(self, query: str) -> list[SearchHit]:
         queries = [query]
@@ -132,9 +172,9 @@ class _Session:
         began = perf_counter()
         questions = [self._question(text) for text in queries]
         if self.options.feedback:
-            questions = [fed_back(self.snapshot, one, self.options, self.saturation) for one in questions]
+            questions = [fed_back(self.snapshot, one, self.options, self.saturation, self.corpus) for one in questions]
         ready = perf_counter()
-        runs = [rank(self.snapshot, question, self.options, self.saturation, self.corpus) for question in questions]
+        runs = [self._rank(question) for question in questions]
         self._report(runs)
         hits = self._merge(runs) if len(runs) > 1 else self._hits_of(runs[0])
         if self.options.expansion is not None:
@@ -144,9 +184,23 @@ class _Session:
         return hits
 
     def _question(self, text: str) -> Question:
-        meant = self.options.meaning or text
+        meant, words = self.options.meaning or text, self.options.words or text
+        if self.aliases is not None:
+            meant, added = self.aliases.read(meant)
+            words, others = self.aliases.read(words)
+            self.meta["aliases"] = list(dict.fromkeys([*self.meta.get("aliases", ()), *added, *others]))
         vector = embed_query(self.space.embedder, meant, self.space.dim) if self.dense else None
-        return Question.of(text, vector, self.analyzer, self.options, self.space.name)
+        return Question.of(text, vector, self.analyzer, self.options, self.space.name, words)
+
+    def _rank(self, question: Question) -> Ranked:
+        """The search itself, within a part of the corpus if the options say so."""
+        if not self.options.narrows:
+            return rank(self.snapshot, question, self.options, self.saturation, self.corpus)
+        from ir.retrieve.narrowing import rank_narrowed
+
+        ranked, told = rank_narrowed(self.corpus, self.snapshot, question, self.options, self.saturation)
+        self.meta["routing"] = told
+        return ranked
 
     def _check_vectors(self) -> bool:
         """Say so where records have no vector in the space; whether any has one."""

@@ -13,6 +13,7 @@ from ir.options import SearchOptions
 from ir.protocols import Snapshot
 from ir.retrieve.candidates import Candidates, Channel, Found, Pick
 from ir.retrieve.channels import Question, complete
+from ir.retrieve.fusion import DFLT_SATURATION, fuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,10 @@ class Pool:
     degraded: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rerank_report: dict[str, Any] | None = None
+    #: The BM25 score that counts half in a blend.
+    saturation: float = DFLT_SATURATION
+    #: The records that the search keeps to; ``None`` for all.
+    among: Refs | None = None
     _rows: list[Row] | None = None
 
     def __len__(self) -> int:
@@ -104,10 +109,11 @@ class Pool:
         self.kinds = [self.kinds[place] for place in places.tolist()]
         self._rows = None
 
-    def add(self, refs: Refs) -> int:
+    def add(self, refs: Refs, *, scored: bool = False) -> int:
         """Take in records that no channel returned, behind all others; how many they are.
 
-        What brought them here has to lift them: they score as the last of those that were found.
+        What brought them here has to lift them: they score as the last of those that were found, or, if they are to be
+        ``scored`` and the fusion has a scale for it, less if they deserve less.
         """
         fresh = np.setdiff1d(refs, self.refs)
         if not len(fresh):
@@ -124,10 +130,18 @@ class Pool:
         )
         for name in more.channels:
             complete(self.snapshot, self.question, more, name)
+        if scored and (len(more.channels) == 1 or self.options.fusion == "blend"):
+            last = more.scores
+            fuse(more, self.options, self.saturation)
+            more.scores = np.minimum(more.scores, last)
         self.candidates = held.with_more(more)
         self.groups, self.kinds = self.snapshot.grouping(self.refs)
         self._rows = None
         return count
+
+    def hold(self, rows: Sequence[Row]) -> None:
+        """Take rows of somebody who has them, so that they are not read."""
+        self._rows = list(rows)
 
     def change(self, name: str, values: NDArray[np.float64]) -> None:
         """Remember, for those who ask why, what ``name`` did to each score; nothing for a candidate with 0."""

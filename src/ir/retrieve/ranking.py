@@ -18,6 +18,7 @@ from ir.retrieve.channels import Question, complete, initial_depth, run_channels
 from ir.retrieve.fusion import NEEDS_COMPLETION, fuse
 from ir.retrieve.pool import Pool
 from ir.retrieve.stages import collapse, later_stages, pick, plain_reports
+from ir.retrieve.whole import rows_of, whole_candidates
 
 if TYPE_CHECKING:
     from ir.protocols import Refs
@@ -49,15 +50,25 @@ class Ranked:
 
 
 def rank(
-    snapshot: Snapshot, question: Question, options: SearchOptions, saturation: float, corpus: Any = None
+    snapshot: Snapshot,
+    question: Question,
+    options: SearchOptions,
+    saturation: float,
+    corpus: Any = None,
+    among: Refs | None = None,
 ) -> Ranked:
-    """Look as deep as it takes to find ``k`` results, or to know that there are no more."""
+    """Look as deep as it takes to find ``k`` results, or to know that there are no more.
+
+    With ``among`` no other records than those are looked at.
+    """
+    if options.whole:
+        return _rank_whole(snapshot, question, options, saturation, corpus, among)
     depth = min(initial_depth(options), max(len(snapshot), 1))
     channels_s = 0.0
     began = perf_counter()
     while True:
         asked = perf_counter()
-        found = run_channels(snapshot, question, options, depth)
+        found = run_channels(snapshot, question, options, depth, among)
         channels_s += perf_counter() - asked
         if len(found) > 1 and options.fusion == "blend" and options.plain:
             best = blend(snapshot, question, found, options, saturation)
@@ -66,22 +77,49 @@ def rank(
                 told = plain_reports(channels_s * 1e3, fusion_s * 1e3, options)
                 return Ranked(question, best, tuple(found), told, _words_found(found))
         pool = _fused(snapshot, question, found, options, saturation, corpus)
+        pool.among = among
         found_enough = len(pool.picks) >= options.k and not _may_be_lifted(pool, saturation)
         if found_enough or pool.candidates.exhausted or depth >= len(snapshot):
             break
         depth = min(depth * DEEPENING, len(snapshot))
-    pool.stages = plain_reports(channels_s * 1e3, (perf_counter() - began - channels_s) * 1e3, options)
-    if options.plain:
+    return _finished(pool, channels_s, perf_counter() - began - channels_s, _words_found(found))
+
+
+def _rank_whole(
+    snapshot: Snapshot,
+    question: Question,
+    options: SearchOptions,
+    saturation: float,
+    corpus: Any,
+    among: Refs | None,
+) -> Ranked:
+    """The same where every record of the corpus is a candidate."""
+    began = perf_counter()
+    candidates = whole_candidates(corpus, snapshot, question, options.alpha)
+    words_found = bool(candidates.channels["lexical"].ranks.any())
+    if among is not None:
+        candidates = candidates.at(np.flatnonzero(np.isin(candidates.refs, among)))
+    pool = _pool(snapshot, question, {}, candidates, options, saturation, corpus)
+    pool.among = among
+    if options.links:
+        pool.hold(rows_of(corpus, snapshot, candidates.refs))
+    return _finished(pool, perf_counter() - began, 0.0, words_found)
+
+
+def _finished(pool: Pool, channels_s: float, fusion_s: float, words_found: bool | None) -> Ranked:
+    """What the stages after the fusion make of a pool."""
+    pool.stages = plain_reports(channels_s * 1e3, fusion_s * 1e3, pool.options)
+    if pool.options.plain:
         collapse(pool)
     else:
         del pool.stages[2:]  # the others will tell for themselves
         later_stages(pool)
     return Ranked(
-        question,
+        pool.question,
         pool.picked(),
-        tuple(found),
+        tuple(pool.candidates.channels),
         pool.stages,
-        _words_found(found),
+        words_found,
         pool.degraded,
         pool.notes,
         pool.rerank_report,
@@ -107,8 +145,20 @@ def _fused(
         for name in candidates.channels:
             complete(snapshot, question, candidates, name)
     fuse(candidates, options, saturation)
+    return _pool(snapshot, question, found, candidates, options, saturation, corpus)
+
+
+def _pool(
+    snapshot: Snapshot,
+    question: Question,
+    found: dict[str, Found],
+    candidates: Candidates,
+    options: SearchOptions,
+    saturation: float,
+    corpus: Any,
+) -> Pool:
     groups, kinds = snapshot.grouping(candidates.refs)
-    pool = Pool(question, snapshot, options, corpus, found, candidates, groups, kinds)
+    pool = Pool(question, snapshot, options, corpus, found, candidates, groups, kinds, saturation=saturation)
     if options.surface_weights:
         _weigh(pool, options.surface_weights)
     pool.picks = pick(pool)

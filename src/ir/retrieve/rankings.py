@@ -24,7 +24,7 @@ __all__ = ["PLACES", "apply_ranking", "ranking_of"]
 Ranking = Callable[[Pool], Any]
 
 #: Where each ranking is, as ``module:name``; it is imported by the first search that needs it.
-PLACES = {"code": "ir.code.ranking:CodeRanking"}
+PLACES = {"code": "ir.code.ranking:CodeRanking", "book": "ir.book.ranking:BookRanking"}
 _MADE: dict[str, Ranking] = {}
 
 

@@ -1,6 +1,6 @@
 """The stages of a search after its channels: each takes the pool, changes it, and says what it did.
 
-channels → fusion → code → boosts → exit or rerank → final boosts → collapse → expansion
+channels → fusion → code → graph → boosts → exit or rerank → final boosts → collapse → expansion
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ir.options import SearchOptions
 from ir.retrieve.apart import places_of, spread
 from ir.retrieve.boosts import add_boost, each_hit
 from ir.retrieve.channels import complete
+from ir.retrieve.graphs import apply_graph, graph_of
 from ir.retrieve.pool import Pool
 from ir.retrieve.rankings import apply_ranking, ranking_of
 
@@ -38,8 +39,9 @@ Stage = Callable[[Pool], Did]
 
 # Why stages that nobody asked for do not run.
 _ONE_CHANNEL = "there is one channel only"
-_NO_RANKING = "the corpus is not source code"
+_NO_RANKING = "the corpus is neither source code nor a book"
 _PLAIN = "a plain ranking was asked for"
+_NO_GRAPH = "nobody asked for links"
 _NO_BOOST = "no boost was given"
 _NOTHING_TO_SKIP = "there is no reranker to skip"
 _NO_RERANKER = "no reranker was given"
@@ -49,6 +51,12 @@ _NO_EXPANSION = "no expansion was given"
 
 def later_stages(pool: Pool) -> None:
     """All stages after the fusion, in order."""
+    if pool.options.whole and pool.options.links:
+        # Whatever is linked may be lifted, and not only what is among the best already.
+        run_stages(pool, until="boosts")
+        pool.narrow(_head(pool))
+        run_stages(pool, since="boosts")
+        return
     if pool.options.reorders:
         pool.narrow(_head(pool))
     run_stages(pool)
@@ -76,7 +84,7 @@ def _head(pool: Pool) -> Positions:
 
 
 def _code(pool: Pool) -> Did:
-    """What the corpus has a ranking for: what a question about code says beside its meaning and its words."""
+    """What the corpus has a ranking for: what a question about code or a book says beside its meaning and words."""
     if not pool.options.ranks:
         return Did(False, _why_plain(pool.options))
     return Did(True, apply_ranking(pool, ranking_of(pool.options)))
@@ -84,6 +92,13 @@ def _code(pool: Pool) -> Did:
 
 def _why_plain(options: SearchOptions) -> str:
     return _PLAIN if options.ranking == "plain" else _NO_RANKING
+
+
+def _graph(pool: Pool) -> Did:
+    """What the links of good candidates lift."""
+    if not pool.options.links:
+        return Did(False, _NO_GRAPH)
+    return Did(True, apply_graph(pool, graph_of(pool.options)))
 
 
 def _boosts(pool: Pool) -> Did:
@@ -164,6 +179,7 @@ def _expansion(pool: Pool) -> Did:
 #: The stages after the fusion.
 _LATER: tuple[tuple[str, Stage], ...] = (
     ("code", _code),
+    ("graph", _graph),
     ("boosts", _boosts),
     ("exit", _exit),
     ("rerank", _rerank),
@@ -219,6 +235,7 @@ def plain_reports(channels_ms: float, fusion_ms: float, options: SearchOptions) 
         {"name": "channels", "ran": True, "why": None, "ms": channels_ms, "degraded": False},
         {"name": "fusion", "ran": fused, "why": None if fused else _ONE_CHANNEL, "ms": fusion_ms, "degraded": False},
         {"name": "code", "ran": False, "why": _why_plain(options), "ms": 0.0, "degraded": False},
+        {"name": "graph", "ran": False, "why": _NO_GRAPH, "ms": 0.0, "degraded": False},
         {"name": "boosts", "ran": False, "why": _NO_BOOST, "ms": 0.0, "degraded": False},
         {"name": "exit", "ran": False, "why": _NOTHING_TO_SKIP, "ms": 0.0, "degraded": False},
         {"name": "rerank", "ran": False, "why": _NO_RERANKER, "ms": 0.0, "degraded": False},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+from ir import telemetry
 from ir.serve.link import Call, greeting
 from ir.serve.service import Service
 from ir.serve.tasks import Caller, Task
@@ -38,6 +39,7 @@ class Alone:
             task.cancelled.set()
         self._workers.shutdown(wait=False, cancel_futures=True)
         self._service.stop()
+        telemetry.shutdown()
 
     def _work(self, call: Call, task: Task) -> None:
         try:

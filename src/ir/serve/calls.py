@@ -13,7 +13,7 @@ from ir.app.documents import tokens_of
 from ir.app.fields import clamped
 from ir.app.problems import describe
 from ir.app.session import Session
-from ir.config import corpora_dir, registry_path
+from ir.config import corpora_dir
 from ir.config.workspace import current_workspace
 from ir.errors import Cancelled, IrError, NotFound
 from ir.serve import answers, ontology, related
@@ -45,9 +45,9 @@ Result = dict[str, Any]
 class Calls:
     """The tools and resources, over one session whose corpora stay open."""
 
-    def __init__(self, *, watching: bool) -> None:
-        self.session = Session()
-        self.jobs = Jobs()
+    def __init__(self, *, watching: bool, session: Session | None = None, jobs: Jobs | None = None) -> None:
+        self.session = session or Session()
+        self.jobs = jobs or Jobs()
         self.began = time.time()
         self._named: dict[tuple[str, Caller], tuple[Any, str]] = {}
         self.freshness = Freshness(self._take_in, lambda: self.session.settings, watching=watching)
@@ -259,14 +259,15 @@ class Calls:
     def _status(self, arguments: Any, asking: _Asking) -> Answer:
         if arguments.job is not None:
             job = self.jobs.find(arguments.job)
-            if job is None or job.workspace != current_workspace():
+            if job is None or job.workspace != current_workspace() or not asking.may_see(job.corpus):
                 raise NotFound(
                     f"There is no job {arguments.job[:80]!r}.", remedy="Jobs end with the process; ask for status."
                 )
             told = job.to_dict()
             return Answer("; ".join(f"{name} {value}" for name, value in told.items()), told)
         response = asking.call("status", TOOLS["status"].asked(arguments))
-        jobs = [job.to_dict() for job in self.jobs.all(current_workspace()) if job.state == "running"]
+        running = [job for job in self.jobs.all(current_workspace()) if job.state == "running"]
+        jobs = [job.to_dict() for job in running if asking.may_see(job.corpus)]
         return answers.stated(response, jobs, asking.fresh, budget=asking.budget(arguments))
 
     def _refresh(self, arguments: Any, asking: _Asking) -> Answer:
@@ -325,7 +326,7 @@ class _Asking:
     def __init__(self, calls: Calls, task: Task, notes: list[str]) -> None:
         self._calls = calls
         self._task = task
-        self._caller = Caller("mcp", task.caller.workspace, None, task.caller.folder)
+        self._caller = Caller("mcp", task.caller.workspace, task.caller.corpora, task.caller.folder)
         self._names: tuple[str, ...] = ()
         self._steps = 0
         self._version = ""
@@ -348,6 +349,9 @@ class _Asking:
     def check(self) -> None:
         if self._task.cancelled.is_set():
             raise Cancelled("The call was cancelled.")
+
+    def may_see(self, corpus: str) -> bool:
+        return self._caller.corpora is None or corpus in self._caller.corpora
 
     def names(self, corpus: str | tuple[str, ...]) -> tuple[str, ...]:
         """The corpora that are meant, by their names; an error for what is none that this caller may see."""
@@ -422,14 +426,13 @@ class _Asking:
 
 def _state_of_corpora() -> Any:
     """What changes when a corpus is registered, built or removed."""
-    found: list[Any] = []
-    for path in (registry_path(), corpora_dir()):
-        try:
-            told = path.stat()
-            found.append((told.st_mtime_ns, told.st_size))
-        except OSError:
-            found.append(None)
-    return found
+    from ir.registry import state
+
+    try:
+        told = corpora_dir().stat()
+        return state(), told.st_mtime_ns, told.st_size
+    except OSError:
+        return state()
 
 
 def _question(arguments: Any) -> Result:

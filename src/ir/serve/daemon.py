@@ -234,6 +234,7 @@ def main() -> int:
     os.chdir("/")  # no folder is held, and none decides about anything
     _log_to(runtime)
     import ir
+    from ir import telemetry
     from ir.config import Settings
 
     service = Service()
@@ -242,6 +243,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     daemon.serve(lock)
+    telemetry.shutdown()
     logging.shutdown()
     os._exit(0)  # a thread that nobody waits for must not keep the process
 

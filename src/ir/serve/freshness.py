@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ir.config import Settings, registry_path
+from ir.config import Settings
 from ir.config.workspace import in_workspace
 from ir.errors import IrError
 from ir.system import step_back
@@ -147,7 +147,7 @@ class Freshness:
                 self._stop.wait(60 * _LOOK_S)
 
     def _roots(self) -> dict[Key, Path]:
-        from ir.registry import entered
+        from ir.registry import elsewhere, entered
 
         found = {}
         with self._lock:
@@ -156,7 +156,7 @@ class Freshness:
             with in_workspace(workspace):
                 for name, entry in entered().items():
                     root = _root_of(entry)
-                    if root is not None and root.is_dir() and _allowed(entry):
+                    if root is not None and root.is_dir() and _allowed(entry) and not elsewhere(name):
                         found[workspace, name] = root
         return found
 
@@ -194,11 +194,12 @@ class Freshness:
                 self._state(key).watched = False
 
     def _registries(self) -> list[Any]:
+        from ir.registry import state
+
         held: list[Any] = []
         for workspace in sorted(self._workspaces):
-            with in_workspace(workspace), suppress(OSError):
-                found = registry_path().stat()
-                held.append((workspace, found.st_mtime_ns, found.st_size))
+            with in_workspace(workspace), suppress(IrError):
+                held.append((workspace, state()))
         return held
 
     def _changed(self, key: Key) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from contextvars import copy_context
+from collections.abc import Callable, Hashable
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from ir.errors import IrError
+from ir.errors import Cancelled, IrError
 from ir.system import step_back
 
 __all__ = ["Job", "Jobs"]
@@ -20,13 +20,16 @@ log = logging.getLogger("ir.daemon")
 
 #: So many jobs that have ended are remembered.
 _REMEMBERED = 50
+#: Jobs that are not over.
+_ACTIVE = ("waiting", "running")
 
 Work = Callable[["Job"], Any]
 
 
 @dataclass
 class Job:
-    """One piece of work. ``result`` is what it returned; ``failure`` the error that it ended with."""
+    """One piece of work. ``result`` is what it returned; ``failure`` the error that it ended with. ``same`` tells it
+    from others of its kind for the same corpus."""
 
     handle: str
     kind: str
@@ -36,17 +39,28 @@ class Job:
     stage: str = ""
     done: int = 0
     total: int | None = None
+    left_s: float | None = None
     result: Any = None
     failure: Exception | None = None
     began: float = field(default_factory=time.time)
     ended: float | None = None
+    same: Hashable = None
     stop: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     listeners: list[Callable[[Job], None]] = field(default_factory=list)
 
+    @property
+    def active(self) -> bool:
+        return self.state in _ACTIVE
+
     def report(self, step: Any) -> None:
         """Take in a step of :class:`ir.index.Progress`."""
         self.stage, self.done, self.total = step.stage, step.done, step.total
+        self.left_s = getattr(step, "left_s", None)
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell those who listen that something is different."""
         for listener in list(self.listeners):
             listener(self)
 
@@ -61,23 +75,26 @@ class Job:
 
 
 class Jobs:
-    """The jobs of a process; of one kind for one corpus there is one at a time."""
+    """The jobs of a process; of one kind for one corpus there is one at a time, and of all no more than ``most`` run
+    side by side: the others wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
+        self._waiting: list[tuple[Job, Work, Context]] = []
 
-    def start(self, kind: str, workspace: str, corpus: str, work: Work) -> Job:
-        """Begin, unless it runs already: then that job is the one."""
+    def start(self, kind: str, workspace: str, corpus: str, work: Work, *, same: Hashable = None) -> Job:
+        """Begin, unless it runs or waits already: then that job is the one."""
         with self._lock:
             for job in self._jobs.values():
-                if (job.kind, job.workspace, job.corpus) == (kind, workspace, corpus) and job.state == "running":
+                if (job.kind, job.workspace, job.corpus, job.same) == (kind, workspace, corpus, same) and job.active:
                     return job
-            job = Job(f"{kind}-{token_hex(4)}", kind, workspace, corpus)
+            job = Job(f"{kind}-{token_hex(8)}", kind, workspace, corpus, state="waiting", same=same)
             self._jobs[job.handle] = job
+            self._waiting.append((job, work, copy_context()))
             self._forget()
-        context = copy_context()
-        threading.Thread(target=context.run, args=(self._run, job, work), name=kind, daemon=True).start()
+        self._begin_next()
         return job
 
     def find(self, handle: str) -> Job | None:
@@ -90,19 +107,45 @@ class Jobs:
 
     def running(self) -> int:
         with self._lock:
-            return sum(job.state == "running" for job in self._jobs.values())
+            return sum(job.active for job in self._jobs.values())
+
+    def cancel(self, job: Job) -> None:
+        """Tell a job to come to an end; one that waits never begins."""
+        job.stop.set()
+        with self._lock:
+            waiting = [one for one in self._waiting if one[0] is job]
+            self._waiting = [one for one in self._waiting if one[0] is not job]
+        if waiting:
+            job.state, job.ended = "cancelled", time.time()
+            job.over.set()
+            job.tell()
 
     def stop(self) -> None:
-        """Tell all that run to come to an end; what they have written stays, what they have not is undone."""
+        """Tell all to come to an end; what they have written stays, what they have not is undone."""
         with self._lock:
-            for job in self._jobs.values():
-                job.stop.set()
+            active = [job for job in self._jobs.values() if job.active]
+        for job in active:
+            self.cancel(job)
+
+    def _begin_next(self) -> None:
+        """Start what may run now."""
+        with self._lock:
+            running = sum(job.state == "running" for job in self._jobs.values())
+            room = len(self._waiting) if self.most is None else max(0, self.most - running)
+            begun, self._waiting = self._waiting[:room], self._waiting[room:]
+            for job, _, _ in begun:
+                job.state = "running"
+        for job, work, context in begun:
+            threading.Thread(target=context.run, args=(self._run, job, work), name=job.kind, daemon=True).start()
 
     def _run(self, job: Job, work: Work) -> None:
         step_back()
         try:
             job.result = work(job)
             job.state = "done"
+        except Cancelled as error:
+            job.failure = error
+            job.state = "cancelled" if job.stop.is_set() else "failed"
         except Exception as error:
             job.failure = error
             job.state = "failed"
@@ -112,8 +155,10 @@ class Jobs:
             job.ended = time.time()
             log.info("%s %s after %.1f s", job.kind, job.state, job.ended - job.began)
             job.over.set()
+            job.tell()
+            self._begin_next()
 
     def _forget(self) -> None:
-        ended = [handle for handle, job in self._jobs.items() if job.state != "running"]
+        ended = [handle for handle, job in self._jobs.items() if not job.active]
         for handle in ended[:-_REMEMBERED]:
             del self._jobs[handle]

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from ir import telemetry
 from ir.config.workspace import in_workspace
 from ir.errors import IrError
 from ir.serve.protocol import INTERNAL, INVALID_PARAMS, NO_METHOD, ProtocolError
@@ -28,10 +29,10 @@ Result = dict[str, Any]
 class Service:
     """Answers calls on any thread. What takes time to load is loaded when it is first needed, once."""
 
-    def __init__(self, *, watching: bool = True) -> None:
+    def __init__(self, *, watching: bool = True, calls: Calls | None = None) -> None:
         self._watching = watching
         self._loading = threading.Lock()
-        self._calls: Calls | None = None
+        self._calls = calls
         self._swept = time.monotonic()
 
     def start(self) -> None:
@@ -83,6 +84,9 @@ class Service:
             return calls.operation(task)
         if task.method == "status":
             return calls.state()
+        if task.method == "metrics":
+            text = telemetry.metrics_text()
+            return {"text": None if text is None else text.decode()}
         raise ProtocolError(NO_METHOD, "Method not found", task.method)
 
     def _loaded(self) -> Calls:
@@ -90,8 +94,17 @@ class Service:
             if self._calls is None:
                 from ir.serve.calls import Calls
 
+                _watch()
                 self._calls = Calls(watching=self._watching)
             return self._calls
+
+
+def _watch() -> None:
+    """Measure if the user has set so; agents get their answers also where that cannot be."""
+    try:
+        telemetry.setup()
+    except IrError as error:
+        log.warning("nothing is measured: %s", error)
 
 
 def _about(task: Task) -> Any:

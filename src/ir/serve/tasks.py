@@ -14,10 +14,11 @@ __all__ = ["Caller", "Task"]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: in which workspace, and from which folder."""
+    """Who asks: in which workspace, from which folder, and which ``corpora`` they may see (``None``: all)."""
 
     workspace: str = DEFAULT_WORKSPACE
     folder: str | None = None
+    corpora: frozenset[str] | None = None
 
     @classmethod
     def of(cls, hello: Mapping[str, Any]) -> Caller:

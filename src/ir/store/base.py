@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,6 +51,9 @@ class BaseStore(ABC):
     """
 
     _matrix: tuple[str, Matrix] | None = None
+    #: Asked before writes can be seen, with how many records the corpus would then hold and how many bytes it would
+    #: take up; an error undoes them. A store that nobody else can see does not ask.
+    before_commit: Callable[[int, int], None] | None = None
 
     def exists(self) -> bool:
         """Whether anything was ever written here."""
@@ -364,6 +367,15 @@ class BaseStore(ABC):
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """The corpus as it is now, and stays in the block whatever is written meanwhile."""
+
+    def taken_up(self) -> int:
+        """How many bytes the corpus takes up where it is kept, with what an open transaction wrote; 0 where that is
+        nowhere."""
+        return 0
+
+    def _ask_before_commit(self) -> None:
+        if self.before_commit is not None:
+            self.before_commit(len(self), self.taken_up())
 
     # -- where things are kept ---------------------------------------------------------------------------------
 

@@ -28,6 +28,11 @@ class Wrapped(ABC):
         """How searches rank what the inner strategy makes, if it says so."""
         return getattr(self.inner, "ranking", None)
 
+    @property
+    def graph(self) -> str | None:
+        """How links lift what the inner strategy makes, if it says so."""
+        return getattr(self.inner, "graph", None)
+
     @abstractmethod
     def added(self, artifact: Artifact, plan: IndexPlan) -> Iterable[Surface]:
         """The surfaces to put first. ``artifact.metadata`` holds the filter fields, ``plan`` is the inner one."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FOLDER", "FORWARD", "LEXICAL", "Manifest", "make_generation", "remove_old"]
+__all__ = ["FOLDER", "FORWARD", "LEXICAL", "Manifest", "make_generation", "remove_folder", "remove_old"]
 
 FOLDER = "generations"
 LEXICAL = "lexical"
@@ -188,6 +188,13 @@ def make_generation(
             raise full from error
         raise
     return manifest
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a generation that nobody has seen."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_old(home: Path, current: str) -> None:

@@ -30,7 +30,7 @@ from ir.store.local.edges import (
     write_nodes,
 )
 from ir.store.local.faults import corrupt, parsed, removed, translated
-from ir.store.local.generation import FOLDER, Manifest, remove_old
+from ir.store.local.generation import FOLDER, Manifest, remove_folder, remove_old
 from ir.store.local.lock import WriterLock
 from ir.store.local.paging import entry_pages, record_pages, text_pages
 from ir.store.local.scratch import scratch
@@ -263,7 +263,11 @@ class LocalStore(BaseStore):
             connection.execute("UPDATE state SET seq = seq + 1")
         elif derive and self._database.path.stat().st_size <= _QUICKLY_CHECKED:
             self._check(connection)
-        if derive and self._own.records_written:
+        derives = derive and self._own.records_written
+        if self._own.written and self.before_commit is not None:
+            # If it is too much already, what searches need would be made for nothing.
+            self.before_commit(len(self), _database_bytes(connection) if derives else self.taken_up())
+        if derives:
             reach("records:written")
             self._home.mkdir(exist_ok=True)
             state, remembered = State.read(connection), self._own.remembered
@@ -274,10 +278,27 @@ class LocalStore(BaseStore):
             connection.execute("DELETE FROM tombstones")
             connection.execute("DELETE FROM late")
             name = manifest.name
+            try:
+                self._ask_before_commit()
+            except BaseException:
+                remove_folder(self._home / name)
+                raise
         reach("transaction:state-written")
         connection.execute("COMMIT")
         reach("transaction:committed")
         return name
+
+    def taken_up(self) -> int:
+        """The database and the files that searches need, once their former ones are gone; not views of branches."""
+        if not self.exists():
+            return 0
+        with self._connection() as connection:
+            size = _database_bytes(connection)
+            manifest = Manifest.parse(State.read(connection).generation)
+        folder = self._home / (manifest.name if manifest is not None else "none")
+        with suppress(OSError):
+            size += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        return size
 
     # -- cleaning ----------------------------------------------------------------------------------------------
 
@@ -656,3 +677,9 @@ def _cleaned(entry: Mapping[str, Any]) -> str:
     except (TypeError, ValueError):
         return _dumped(json_clean(entry))
     return storable(text)
+
+
+def _database_bytes(connection: sqlite3.Connection) -> int:
+    """How large the database is with what its open transaction wrote."""
+    (pages,), (size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(pages) * int(size)

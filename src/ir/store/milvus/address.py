@@ -92,10 +92,15 @@ class Address:
     @property
     def prefix(self) -> str:
         """How the names of the corpus's collections begin; Milvus allows few characters in them."""
-        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw{_mark(self.workspace)}_"
+        start = self.workspace_prefix
         plain = re.sub(r"[^A-Za-z0-9_]", "_", self.corpus)[:80]
         whole = plain == self.corpus and not plain.endswith("_")
         return f"{start}{plain}" if whole else f"{start}{plain}_{_mark(self.corpus)}"
+
+    @property
+    def workspace_prefix(self) -> str:
+        """How the collections of the workspace begin, and of no other."""
+        return "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw{_mark(self.workspace)}_"
 
     @property
     def label(self) -> str:

@@ -39,6 +39,10 @@ class _Transaction(threading.local):
     writing: Writing | None = None
 
 
+#: What a word takes up, about: its letters, and its weight in the index.
+_BYTES_OF_WORD = 12
+
+
 class MilvusStore(base.BaseStore):
     """A corpus in Milvus. Several processes may read while one writes; a second writer waits, then is told.
 
@@ -78,6 +82,27 @@ class MilvusStore(base.BaseStore):
             self._connection.drop(collection)
         self._held = None
 
+    def own_parts(self) -> list[str]:
+        """The collections that hold the corpus."""
+        return self._collections.everything_there()
+
+    def workspace_parts(self) -> list[str]:
+        """The collections of all corpora that the workspace has here, also of those that have no name left."""
+        start = self.address.workspace_prefix
+        return sorted(name for name in self._connection.names() if name.startswith(start))
+
+    def drop_parts(self, parts: Sequence[str]) -> None:
+        """Remove collections of the workspace."""
+        for name in parts:
+            if name.startswith(self.address.workspace_prefix):
+                self._connection.drop(name)
+
+    def taken_up(self) -> int:
+        """About how much the corpus takes up: Milvus does not tell. Its vectors, and a few bytes for each word."""
+        state = self._state()
+        vectors = sum(space["count"] * space["dim"] * 4 for space in state.spaces.values())
+        return vectors + state.words * _BYTES_OF_WORD
+
     # -- writing -----------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -105,6 +130,7 @@ class MilvusStore(base.BaseStore):
                 writing.write_edges()
                 if writing.touched:
                     writing.flush()
+                    self._ask_before_commit()
                     lock.check()
                     writing.commit()
             except BaseException:

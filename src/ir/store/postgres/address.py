@@ -94,11 +94,16 @@ class Address:
 
         The name of a workspace has no underscore, so no two corpora share a schema.
         """
-        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
+        start = self.workspace_prefix
         name, most = self.corpus.encode(), _LONGEST_NAME + 3 - len(start)
         if len(name) <= most:
             return f"{start}{self.corpus}"
         return f"{start}{name[: most - 13].decode(errors='ignore')}_{storage_key(self.corpus)[:12]}"
+
+    @property
+    def workspace_prefix(self) -> str:
+        """How the schemas of the workspace begin, and of no other."""
+        return "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
 
     @property
     def label(self) -> str:

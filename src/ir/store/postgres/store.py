@@ -107,6 +107,28 @@ class PostgresStore(BaseStore):
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.address.schema)))
         self._found = False
 
+    def own_parts(self) -> list[str]:
+        """The schema that holds the corpus."""
+        return [self.address.schema]
+
+    def workspace_parts(self) -> list[str]:
+        """The schemas of all corpora that the workspace has in this database, also of those that have no name left."""
+        start = self.address.workspace_prefix
+        with self._primary.lend() as connection:
+            rows = connection.execute(
+                "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s) ORDER BY 1", (start,)
+            ).fetchall()
+        return [str(name) for (name,) in rows]
+
+    def drop_parts(self, parts: Sequence[str]) -> None:
+        """Remove schemas of the workspace."""
+        from psycopg import sql
+
+        with self._primary.lend() as connection:
+            for name in parts:
+                if name.startswith(self.address.workspace_prefix):
+                    connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
+
     def close(self) -> None:
         """Let go of connections; the store can be used again."""
         self._primary.close()
@@ -136,13 +158,22 @@ class PostgresStore(BaseStore):
             writing = self._own.writing = Writing.begin(connection, self.address, patience)
             try:
                 yield
-                writing.commit(thorough=thorough)
+                writing.commit(thorough=thorough, ask=self._ask_before_commit)
             finally:
                 self._own.writing = None
             if writing.writes and self._replica is not None:
                 self._behind = writing.state.version
         if writing.litters or (thorough and writing.large):
             self._tidy()
+
+    def taken_up(self) -> int:
+        """The tables of the corpus with their indexes, as the server has them on its disk."""
+        rows = self._rows(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = %s AND relkind IN ('r', 'm')",
+            self.address.schema,
+        )
+        return int(rows[0][0]) if rows else 0
 
     def _tidy(self) -> None:
         with suppress(psycopg.Error, IrError), self._primary.lend() as connection:

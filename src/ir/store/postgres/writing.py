@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from psycopg import errors
@@ -291,8 +291,9 @@ class Writing:
             index_records(self.connection, state, analyzer)
         state.write(self.connection)
 
-    def commit(self, *, thorough: bool) -> None:
-        """Keep everything. ``thorough``, for a build, also makes the indexes that a grown corpus needs."""
+    def commit(self, *, thorough: bool, ask: Callable[[], None]) -> None:
+        """Keep everything. ``thorough``, for a build, also makes the indexes that a grown corpus needs. ``ask`` may
+        object to what was written."""
         self.flush()
         if self.writes or self.state.lags(self.address):
             self.settle()
@@ -303,6 +304,7 @@ class Writing:
             row = self.connection.execute("SELECT nextval('versions')").fetchone()
             self.state.version = int(row[0]) if row else self.state.version + 1
             self.state.write(self.connection)
+            ask()
         self.connection.execute("COMMIT")
 
     def _learn_sizes(self) -> None:

@@ -1,8 +1,4 @@
-"""Ranking over a whole corpus at once, as the reference document does: its own BM25, cosine, min-max, 0.4 to 0.6.
-
-Every passage gets both scores, and each is scaled by its smallest and largest over all of them. That needs everything
-in memory and suits a book or ten; ``fusion="minmax"`` of a search scales over its candidates and suits any corpus.
-"""
+"""BM25 over texts that are all in memory, for ``fusion="minmax_corpus"``: stores have another one, with stems."""
 
 from __future__ import annotations
 
@@ -14,17 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ir.errors import InvalidInput
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Scores = NDArray[np.float64]
 
-__all__ = ["LEXICAL_WEIGHT", "SEMANTIC_WEIGHT", "Bm25", "combined", "min_max", "words"]
+__all__ = ["Bm25", "words"]
 
-LEXICAL_WEIGHT = 0.4
-SEMANTIC_WEIGHT = 0.6
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -79,24 +71,3 @@ class Bm25:
                 at, times = self._postings[word]
                 scores[at] += self.idf[word] * times * (self._k1 + 1) / (times + self._norm[at])
         return scores
-
-
-def min_max(scores: Scores) -> Scores:
-    """Scores from 0 to 1; all 0 where all are equal."""
-    if not len(scores):
-        return scores
-    low, high = float(scores.min()), float(scores.max())
-    return np.zeros(len(scores)) if high == low else (scores - low) / (high - low)
-
-
-def combined(lexical: Sequence[float] | Scores, semantic: Sequence[float] | Scores) -> Scores:
-    """
-    >>> combined([2, 0, 1, 4], [0.9, 0.5, 0.7, 0.1]).round(4).tolist()
-    [0.8, 0.3, 0.55, 0.4]
-    """
-    first, second = np.asarray(lexical, dtype=np.float64), np.asarray(semantic, dtype=np.float64)
-    if first.shape != second.shape:
-        raise InvalidInput(
-            f"There are {len(first)} lexical and {len(second)} semantic scores; both are of all passages."
-        )
-    return LEXICAL_WEIGHT * min_max(first) + SEMANTIC_WEIGHT * min_max(second)

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["METRICS", "Event", "Metric", "emit", "listen"]
+__all__ = [
+    "HTTP_METRICS",
+    "METRICS",
+    "SEARCH_METRICS",
+    "SINKS",
+    "Event",
+    "Metric",
+    "Step",
+    "emit",
+    "is_heard",
+    "listen",
+]
 
 log = logging.getLogger("ir.query")
+
+#: What a query may have to do without.
+SINKS = ("dense", "keyword", "reranker", "graphExpansion", "version")
 
 
 class Metric(NamedTuple):
@@ -23,6 +37,7 @@ class Metric(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+#: Those of composed queries. What reranking costs and what is degraded is told of every search under these names.
 METRICS: Mapping[str, Metric] = {
     "retrieval.query.duration_ms": Metric(
         "histogram", ("hybrid", "reranked", "followLinks", "backend", "cacheHit", "shape")
@@ -38,14 +53,34 @@ METRICS: Mapping[str, Metric] = {
     "retrieval.degraded": Metric("counter", ("sink",)),
 }
 
+#: Those of plain searches, each of one corpus: ``search``, ``discover`` and ``ask`` make them.
+SEARCH_METRICS: Mapping[str, Metric] = {
+    "ir.search.duration_ms": Metric("histogram", ("mode", "reranked")),
+    "ir.search.stage.duration_ms": Metric("histogram", ("stage",)),
+}
+
+#: Those of a server: every request that came over HTTP, also those that no operation was asked for.
+HTTP_METRICS: Mapping[str, Metric] = {"ir.http.duration_ms": Metric("histogram", ("route", "status"))}
+
+_KNOWN = {**METRICS, **SEARCH_METRICS, **HTTP_METRICS}
+
+
+class Step(NamedTuple):
+    """A part of what an event tells of: when it began, by :func:`time.perf_counter`, and how long it took."""
+
+    name: str
+    began: float
+    ms: float
+
 
 @dataclass(frozen=True)
 class Event:
-    """One value of a metric, with its labels."""
+    """One value of a metric, with its labels. That of a whole query has its ``steps``."""
 
     name: str
     value: float
     labels: Mapping[str, Any] = field(default_factory=dict)
+    steps: Sequence[Step] = ()
 
 
 Listener = Callable[[Event], None]
@@ -67,14 +102,19 @@ def listen(listener: Listener) -> Callable[[], None]:
     return stop
 
 
-def emit(name: str, value: float = 1.0, /, **labels: Any) -> None:
+def is_heard() -> bool:
+    """Whether anybody listens; who has much to tell asks first."""
+    return bool(_listeners)
+
+
+def emit(name: str, value: float = 1.0, steps: Sequence[Step] = (), /, **labels: Any) -> None:
     """Tell of an event; a listener that fails is logged, for no query may end by being watched."""
     listeners = _listeners
     if not listeners:
         return
-    if tuple(labels) != METRICS[name].labels:
-        raise ValueError(f"The labels of {name} are {METRICS[name].labels}, not {tuple(labels)}.")
-    event = Event(name, float(value), labels)
+    if tuple(labels) != _KNOWN[name].labels:
+        raise ValueError(f"The labels of {name} are {_KNOWN[name].labels}, not {tuple(labels)}.")
+    event = Event(name, float(value), labels, steps)
     for listener in listeners:
         try:
             listener(event)

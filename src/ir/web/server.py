@@ -1,0 +1,136 @@
+"""The process that listens: uvicorn, with an end to slow heads, and an orderly way to leave."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from ir.errors import InvalidInput
+from ir.web.application import Application
+from ir.web.limits import Limits
+
+__all__ = ["Server", "listening"]
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at an address; port 0 takes any that is free."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(found[0], socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise InvalidInput(
+            f"Nothing can listen at {host!r}: {error}.", remedy="Give an address of this machine."
+        ) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(found[4])
+        listener.listen(1024)  # whoever reads the address may come at once
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"Nothing can listen at {host} on port {port}: {error.strerror or error}.",
+            remedy="Choose another with --port.",
+        ) from error
+    return listener
+
+
+class Server(uvicorn.Server):
+    """Serves an application until it is told to stop: then no call begins, those that run end, and jobs are undone."""
+
+    def __init__(self, application: Application) -> None:
+        limits = application.limits
+        self._application = application
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http=_protocol(limits),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=int(limits.idle_s),
+                timeout_graceful_shutdown=int(limits.drain_s),
+                limit_concurrency=limits.connections,
+                lifespan="on",
+            )
+        )
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal asks to leave, the second does not wait. uvicorn's own would end the process by the same
+        signal once all is done; whoever looks after a service takes that for a failure."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._application.close_soon()
+
+    def stop(self) -> None:
+        """End as on a signal; may be called on any thread."""
+        self._application.close_soon()
+        self.should_exit = True
+
+    @property
+    def port(self) -> int:
+        """Where it listens, once it does."""
+        return int(self.servers[0].sockets[0].getsockname()[1])
+
+
+def _protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """uvicorn's protocol, with an end to heads of requests that never end: in time, and in length."""
+
+    class Protocol(HttpToolsProtocol):
+        _timer: asyncio.TimerHandle | None = None
+        _head = 0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._await_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._head_is_here()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self._timer is not None:
+                self._head += len(data)
+            super().data_received(data)
+            if self._timer is not None and self._head > limits.head_bytes:
+                self._cut_off(431, b"The head of the request is too long.")
+
+        def on_message_begin(self) -> None:
+            if self._timer is None:
+                self._await_head()
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head_is_here()
+            super().on_headers_complete()
+
+        def _await_head(self) -> None:
+            self._head = 0
+            self._timer = self.loop.call_later(
+                limits.head_s, self._cut_off, 408, b"The head of the request did not come in time."
+            )
+
+        def _head_is_here(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _cut_off(self, status: int, told: bytes) -> None:
+            self._head_is_here()
+            if self.transport is None or self.transport.is_closing():
+                return
+            if self.cycle is None or self.cycle.response_complete:
+                phrase = {408: b"Request Timeout", 431: b"Request Header Fields Too Large"}[status]
+                length = str(len(told)).encode()
+                self.transport.write(
+                    b"HTTP/1.1 " + str(status).encode() + b" " + phrase + b"\r\ncontent-type: text/plain\r\n"
+                    b"content-length: " + length + b"\r\nconnection: close\r\n\r\n" + told
+                )
+            self.transport.close()
+
+    return Protocol
