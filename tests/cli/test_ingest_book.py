@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import needs
 
 from ir.config.workspace import in_workspace
 from ir.index import open_store
@@ -396,12 +397,14 @@ def test_an_interrupted_ingest_leaves_the_book_as_it_was(ir: Ir, rules: Path, mo
     assert (version_of("rules"), entered()["rules"]) == (before, entry)
 
 
-def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("ir.book.mongo") is not None:
-        pytest.skip("there is what writes to MongoDB")
-    assert "cannot write to MongoDB" in refused(ir, "rules.md", "--store-mongodb")
+def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs("pymongo")
+    monkeypatch.delenv("MONGODB_URI", raising=False)
+    assert "It is not said which MongoDB" in refused(ir, "rules.md", "--store-mongodb")
+    monkeypatch.setenv("MONGODB_URI", "mongodb://127.0.0.1:9/library?timeout=1")
+    outcome = ir("ingest", "book", "rules.md", "--store-mongodb")
+    assert (outcome.code, "did not answer within 1 seconds" in outcome.err) == (3, True)
+    assert entered() == {}
 
 
 def test_progress_is_told(ir: Ir, rules: Path) -> None:
