@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ir.errors import MissingExtra
 from ir.sources.decode import NotText
-from ir.sources.pdf_layout import Entry, Line, Page, laid_out
+from ir.sources.pdf_layout import Entry, Line, Page, in_reading_order, laid_out
 
 __all__ = ["PdfText", "pdf_text"]
 
@@ -102,7 +102,9 @@ def _page(document: Any, index: int, *, sizes: bool) -> Page:
             written.close()
     finally:
         page.close()
-    return Page(label, width, height, lines)
+    # Of a long book there are many lines: where each stood is needed to put them in order, and then no more.
+    ordered = in_reading_order(Page(label, width, height, lines))
+    return Page(label, width, height, [Line(line.text, 0.0, 0.0, 0.0, line.size) for line in ordered])
 
 
 def _line(raw: Any, written: Any, text: str, first: int, *, sizes: bool) -> Line:
