@@ -396,12 +396,11 @@ def test_an_interrupted_ingest_leaves_the_book_as_it_was(ir: Ir, rules: Path, mo
     assert (version_of("rules"), entered()["rules"]) == (before, entry)
 
 
-def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("ir.book.mongo") is not None:
-        pytest.skip("there is what writes to MongoDB")
-    assert "cannot write to MongoDB" in refused(ir, "rules.md", "--store-mongodb")
+def test_that_nobody_said_where_mongodb_is_comes_out_before_anything_is_read(
+    ir: Ir, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MONGODB_URI", raising=False)
+    assert "not said which MongoDB holds the books" in refused(ir, "rules.md", "--store-mongodb")
 
 
 def test_progress_is_told(ir: Ir, rules: Path) -> None:

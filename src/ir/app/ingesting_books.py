@@ -30,8 +30,6 @@ __all__ = ["IngestBookRequest", "IngestBookResponse", "ingest_book"]
 
 #: So many references that lead nowhere, and edges that were dropped, are named.
 _NAMED = 200
-#: What writes a corpus to the reference's collections.
-_MONGO = "ir.book.mongo"
 
 
 @dataclass(frozen=True)
@@ -351,24 +349,23 @@ def _write_files(store: BaseStore, request: IngestBookRequest, run_id: str) -> s
 
 def _check_mongo(request: IngestBookRequest) -> None:
     """An error before anything is read, if what is to be written in the end cannot be."""
-    if not request.store_mongodb:
-        return
-    from importlib.util import find_spec
+    if request.store_mongodb:
+        from ir.store.mongo.collections import BookCollections
 
-    if find_spec(_MONGO) is None:
-        raise InvalidInput(
-            "This installation cannot write to MongoDB.", remedy="Leave out --store-mongodb, or use --store ADDRESS."
-        )
+        BookCollections(_mongo_address(request)).close()
+
+
+def _mongo_address(request: IngestBookRequest) -> str | None:
+    """Where the collections are: MONGODB_URI says it, unless --store does."""
+    return request.store if request.store and request.store.startswith("mongodb") else None
 
 
 def _write_mongo(store: BaseStore, request: IngestBookRequest, run_id: str) -> None:
-    """Each book by its own name, and each space by that of its model; MONGODB_URI says where, unless --store does."""
-    from importlib import import_module
+    """Each book by its own name, and each space by that of its model."""
+    from ir.book.mongo import store_to_mongo
 
-    config = store.get_config()
-    address = request.store if request.store and request.store.startswith("mongodb") else None
-    write = import_module(_MONGO).store_to_mongo
-    write(store, address, ruleset_id=str(config.get("ruleset") or "default"), run_id=run_id)
+    ruleset = str(store.get_config().get("ruleset") or "default")
+    store_to_mongo(store, _mongo_address(request), ruleset_id=ruleset, run_id=run_id)
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------
