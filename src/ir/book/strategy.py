@@ -18,6 +18,7 @@ from ir.strategy import Chunked, text_of
 from ir.strategy.chunked import Chunks
 from ir.strategy.code import CUTTING_VERSION
 from ir.strategy.fields import artifact_fields
+from ir.strategy.text import scanned_remark
 
 if TYPE_CHECKING:
     from ir.protocols import Store
@@ -108,7 +109,7 @@ class Book(Chunked):
         title = str(fields.get("title") or artifact_id)
         pages = given.get("_pages")
         summaries = page_summaries(text, pages) if pages else None
-        plan = IndexPlan(fields)
+        plan = IndexPlan(fields, remark=scanned_remark(raw))
         drawing = Drawing(artifact_id, {"title": title}, self._enrichment, summaries=summaries)
         for section in sections:
             drawing.section(section.id, section.path, section.above)
