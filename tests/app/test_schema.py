@@ -120,6 +120,8 @@ def _calls(corpus: str, folder: Path) -> list[tuple[str, dict[str, Any]]]:
         ("rm", {"corpus": "third"}),
         ("prune", {"dry_run": True}),
         ("install", {"dry_run": True}),
+        ("neighbours", {"id": "tea.py", "target": "program"}),
+        ("census", {"target": "program"}),
         *((name, {"symbol": "steep", "target": "program"}) for name in RELATIONS),
         ("callers", {"symbol": "stepe", "target": "program"}),
         ("symbol", {"symbol": "stepe", "target": corpus}),

@@ -82,6 +82,7 @@ class EvalBookRequest(Value):
         Arg(
             "the embedding model to compare by",
             blank=False,
+            bare=True,
             metavar="NAME",
             help="With book: the embedding model to compare by, where a corpus has several.",
         ),

@@ -113,7 +113,7 @@ class Session:
         return _told(response, notes, ctx)
 
     def checked(self, name: str, arguments: Mapping[str, Any], *, door: str, caller: Caller | None = None) -> str:
-        """The corpus that a call is about, once everything is found right that can be told before it begins."""
+        """The corpus that a call is about, or the first, once all is found right that can be told before it begins."""
         found = self.operation(name, door)
         if door in AGENT_DOORS:
             check_outside(found.request, arguments)
@@ -125,8 +125,9 @@ class Session:
             try:
                 if found.precheck is not None:
                     found.precheck(request, ctx)
-                word = getattr(request, "target", None) or getattr(request, "corpus", None)
-                return "" if word is None else ctx.target(word).name
+                found_words = [getattr(request, name, None) or () for name in ("target", "corpus", "corpora")]
+                words = [word for one in found_words for word in ((one,) if isinstance(one, str) else one)]
+                return next(iter([ctx.target(word).name for word in words]), "")
             finally:
                 ctx.release()
 

@@ -92,7 +92,7 @@ class Application:
         self.ready = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self.tools: Tools | None = None
-        self.api = self._make_api()
+        self.api = self._make_api(told=False)
         self._guard = Guard(self._dispatch, self.admission, origins, limits, self.logs)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -151,7 +151,8 @@ class Application:
 
     # -- routes ----------------------------------------------------------------------------------------------------
 
-    def _make_api(self) -> FastAPI:
+    def _make_api(self, *, told: bool) -> FastAPI:
+        """The routes; with what is ``told`` of them in the document, which takes longer than all the rest."""
         import ir
 
         api = FastAPI(
@@ -168,13 +169,14 @@ class Application:
         api.add_exception_handler(Gone, _left)
         api.add_exception_handler(HTTPException, _not_that_way)  # type: ignore[arg-type]
         api.add_exception_handler(Exception, _unexpected)
-        for name, operation in self.session.offered("http").items():
-            self._add_operation(api, name, operation)
+        offered = self.session.offered("http")
+        for name, operation in sorted(offered.items(), key=lambda one: one[0] != "search"):  # routes are tried in turn
+            self._add_operation(api, name, operation, told=told)
         self._add_jobs(api)
         self._add_rest(api)
         return api
 
-    def _add_operation(self, api: FastAPI, name: str, operation: Operation[Any, Any]) -> None:
+    def _add_operation(self, api: FastAPI, name: str, operation: Operation[Any, Any], *, told: bool) -> None:
         is_job = operation.runs_long and not operation.read_only
         api.add_api_route(
             f"/v1/{name}",
@@ -186,8 +188,8 @@ class Application:
             status_code=202 if is_job else 200,
             response_model=None,
             response_class=Response,
-            responses=document.job_responses(202) if is_job else document.operation_responses(operation),
-            openapi_extra={"requestBody": document.operation_body(operation)},
+            responses=None if not told else _responses(operation, is_job=is_job),
+            openapi_extra={"requestBody": document.operation_body(operation)} if told else None,
         )
 
     def _add(
@@ -437,16 +439,21 @@ class Application:
 
     async def _openapi(self) -> Response:
         needs_token = await self.admission.needs_token()
-        made = get_openapi(
-            title=self.api.title, version=self.api.version, summary=self.api.summary, routes=self.api.routes
-        )
-        return as_json(document.finished(made, needs_token=needs_token))
+        return as_json(document.finished(await asyncio.to_thread(self._document), needs_token=needs_token))
+
+    def _document(self) -> dict[str, Any]:
+        api = self._make_api(told=True)
+        return get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
 
     async def _page(self, request: Request) -> Response:
         return self.pages.response("index.html", request)
 
     async def _asset(self, request: Request, name: str) -> Response:
         return self.pages.response(name, request)
+
+
+def _responses(operation: Operation[Any, Any], *, is_job: bool) -> document.Responses:
+    return document.job_responses(202) if is_job else document.operation_responses(operation)
 
 
 async def _refused(request: Request, refusal: Refusal) -> Response:

@@ -62,6 +62,8 @@ _EXAMPLES: dict[str, Doc] = {
     "grep": {"pattern": "degrees", "target": "notes"},
     "info": {"target": "notes"},
     "ls": {},
+    "neighbours": {"id": "tea.md", "target": "notes"},
+    "census": {"target": "code"},
     "judge": {"set": "kitchen", "query": "how hot should the water be", "items": ["tea.md"]},
     "judged-sets": {"name": "kitchen"},
     "runs": {"corpus": "notes"},
