@@ -342,6 +342,15 @@ def test_pdf_files_that_cannot_be_read_say_why(ir: Ir, tmp_path: Path) -> None:
     assert (told["added"], {one["id"] for one in told["skipped"]}) == (1, {f"{name}.pdf" for name in bad})
 
 
+def test_a_pdf_of_pictures_with_a_printed_cover_is_read_and_named_for_ocr(ir: Ir, tmp_path: Path) -> None:
+    from tests.sources.pdfs import column, made
+
+    (tmp_path / "cover.pdf").write_bytes(made([column(["The Long Book of Rules"]), [], [], []], picture=True))
+    told = ir("ingest", "book", str(tmp_path / "cover.pdf"), "--json").json
+    assert (told["added"], told["chunks"]) == (1, 1)
+    assert any("3 of 4 pages hold no text" in note and "run OCR" in note for note in told["notes"])
+
+
 def test_columns_in_the_wrong_order_are_read_one_after_the_other(ir: Ir, tmp_path: Path) -> None:
     from tests.sources.pdfs import column, made
 
