@@ -1,4 +1,4 @@
-"""What a caller may choose: nothing that sends texts of a corpus, or a key, to a server that the user did not choose."""
+"""What a caller may choose: nothing that sends texts of a corpus, or a key, to a server that no user chose."""
 
 from __future__ import annotations
 
