@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.extras import needs
 
 from ir.config.workspace import in_workspace
 from ir.index import open_store
@@ -341,6 +342,15 @@ def test_pdf_files_that_cannot_be_read_say_why(ir: Ir, tmp_path: Path) -> None:
     assert (told["added"], {one["id"] for one in told["skipped"]}) == (1, {f"{name}.pdf" for name in bad})
 
 
+def test_a_pdf_of_pictures_with_a_printed_cover_is_read_and_named_for_ocr(ir: Ir, tmp_path: Path) -> None:
+    from tests.sources.pdfs import column, made
+
+    (tmp_path / "cover.pdf").write_bytes(made([column(["The Long Book of Rules"]), [], [], []], picture=True))
+    told = ir("ingest", "book", str(tmp_path / "cover.pdf"), "--json").json
+    assert (told["added"], told["chunks"]) == (1, 1)
+    assert any("3 of 4 pages hold no text" in note and "run OCR" in note for note in told["notes"])
+
+
 def test_columns_in_the_wrong_order_are_read_one_after_the_other(ir: Ir, tmp_path: Path) -> None:
     from tests.sources.pdfs import column, made
 
@@ -396,12 +406,14 @@ def test_an_interrupted_ingest_leaves_the_book_as_it_was(ir: Ir, rules: Path, mo
     assert (version_of("rules"), entered()["rules"]) == (before, entry)
 
 
-def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("ir.book.mongo") is not None:
-        pytest.skip("there is what writes to MongoDB")
-    assert "cannot write to MongoDB" in refused(ir, "rules.md", "--store-mongodb")
+def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs("pymongo")
+    monkeypatch.delenv("MONGODB_URI", raising=False)
+    assert "It is not said which MongoDB" in refused(ir, "rules.md", "--store-mongodb")
+    monkeypatch.setenv("MONGODB_URI", "mongodb://127.0.0.1:9/library?timeout=1")
+    outcome = ir("ingest", "book", "rules.md", "--store-mongodb")
+    assert (outcome.code, "did not answer within 1 seconds" in outcome.err) == (3, True)
+    assert entered() == {}
 
 
 def test_progress_is_told(ir: Ir, rules: Path) -> None:
@@ -465,3 +477,16 @@ def test_a_search_reads_a_book_that_changed_again_and_knows_one_that_did_not(ir:
     )
     ir("ingest", "book", "core.enriched.json")
     assert "stale" not in ir("search", "core", "words").err
+
+
+def test_a_book_that_is_named_without_a_path_is_read_from_where_it_was_or_usually_is(ir: Ir, rules: Path) -> None:
+    usual = rules.parent / "Rules" / "StarFinder2e" / "PlayerCore"
+    usual.mkdir(parents=True)
+    rules.rename(usual / "core.md")
+    words = ("ingest", "book", "--ruleset", "StarFinder2e", "--book", "PlayerCore")
+    assert ir(*words, "--json").json["added"] == 1
+    assert ir(*words, "--json").json["unchanged"] == 1
+    ir("ingest", "book", "monsters.md", "--book", "other")
+    assert ir("ingest", "book", "--book", "other", "--json").json["documents"] == ["monsters.md"]
+    assert "not said where the book is" in ir("ingest", "book", "--book", "nowhere").err
+    assert "takes one folder" in ir("ingest", "code").err

@@ -14,7 +14,7 @@ from ir.app.fields import Arg
 from ir.app.judged import new_file
 from ir.app.operation import Value, operation
 from ir.app.targets import resolve
-from ir.errors import InvalidInput
+from ir.errors import InvalidInput, NotFound
 from ir.options import choice
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def check_known(links: CorpusGraph, artifact_id: str) -> None:
     if artifact_id not in known:
         near = get_close_matches(artifact_id, known, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "`ir search` shows the ids of artifacts."
-        raise InvalidInput(f"There is no artifact {artifact_id!r} in {links.source!r}.", remedy=hint)
+        raise NotFound(f"There is no artifact {artifact_id!r} in {links.source!r}.", remedy=hint)
 
 
 def _nodes(edges: Iterable[Edge]) -> dict[tuple[str | None, str], int]:

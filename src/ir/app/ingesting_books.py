@@ -30,20 +30,19 @@ __all__ = ["IngestBookRequest", "IngestBookResponse", "ingest_book"]
 
 #: So many references that lead nowhere, and edges that were dropped, are named.
 _NAMED = 200
-#: What writes a corpus to the reference's collections.
-_MONGO = "ir.book.mongo"
 
 
 @dataclass(frozen=True)
 class IngestBookRequest(Value):
-    """``paths`` are files or folders that make up one corpus, ``book``, in the workspace of the ``ruleset``.
+    """``paths`` are files or folders that make up one corpus, ``book``, in the workspace of the ``ruleset``. Without
+    them it is read from where it was read before, else from the folder ``Rules/RULESET/BOOK``.
 
     What was said once of ``rules`` and ``similar`` stays until something else is. A model that the corpus
     does not have yet gets a space of vectors beside the others. ``files`` is a folder to write what was made to, in the
     form of the reference pipeline.
     """
 
-    paths: Annotated[tuple[str, ...], Arg("files or folders of books", metavar="PATH...", max_items=1000)]
+    paths: Annotated[tuple[str, ...], Arg("files or folders of books", metavar="PATH...", max_items=1000)] = ()
     ruleset: Annotated[
         str | None,
         Arg("the set of books that it belongs to: a workspace", blank=False, metavar="NAME"),
@@ -107,10 +106,6 @@ class IngestBookRequest(Value):
             help="Whether the better model reads too, where no embedder was chosen.",
         ),
     ] = None
-
-    def __post_init__(self) -> None:
-        if not self.paths:
-            raise InvalidInput("There is no book to read.", remedy="Write: ir ingest book PATH…")
 
 
 @dataclass(frozen=True)
@@ -176,7 +171,7 @@ def _ingest(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
     from ir.book.source import new_run_id
 
     began = time.perf_counter()
-    paths = [_existing(word) for word in request.paths]
+    paths = [_existing(word) for word in request.paths or _usual_paths(request)]
     name = _name_of(request, paths)
     traversal = _traversal(request)
     _check_mongo(request)
@@ -210,6 +205,22 @@ def _existing(word: str) -> Path:
     if path is None:
         raise InvalidInput(f"There is no file or folder {word!r}.", remedy="Check the path.")
     return path
+
+
+def _usual_paths(request: IngestBookRequest) -> list[str]:
+    """Where a book is that was named without a path."""
+    from ir.registry import entered
+
+    known = entered().get(request.book or "", {})
+    if known.get("kind") == "book":
+        return list(known["params"]["paths"])
+    usual = Path("Rules", request.ruleset or "", request.book or "")
+    if request.ruleset and request.book and usual.is_dir():
+        return [str(usual)]
+    raise InvalidInput(
+        "It is not said where the book is.",
+        remedy="Write: ir ingest book PATH…; or keep it in Rules/RULESET/BOOK and name --ruleset and --book.",
+    )
 
 
 def _name_of(request: IngestBookRequest, paths: Sequence[Path]) -> str:
@@ -338,24 +349,24 @@ def _write_files(store: BaseStore, request: IngestBookRequest, run_id: str) -> s
 
 def _check_mongo(request: IngestBookRequest) -> None:
     """An error before anything is read, if what is to be written in the end cannot be."""
-    if not request.store_mongodb:
-        return
-    from importlib.util import find_spec
+    if request.store_mongodb:
+        from ir.store.mongo.collections import BookCollections
 
-    if find_spec(_MONGO) is None:
-        raise InvalidInput(
-            "This installation cannot write to MongoDB.", remedy="Leave out --store-mongodb, or use --store ADDRESS."
-        )
+        with BookCollections(_mongo_of(request)) as collections:
+            collections.check()
 
 
 def _write_mongo(store: BaseStore, request: IngestBookRequest, run_id: str) -> None:
-    """Each book by its own name, and each space by that of its model; MONGODB_URI says where, unless --store does."""
-    from importlib import import_module
+    """Each book by its own name, and each space by that of its model."""
+    from ir.book.mongo import store_to_mongo
 
-    config = store.get_config()
-    address = request.store if request.store and request.store.startswith("mongodb") else None
-    write = import_module(_MONGO).store_to_mongo
-    write(store, address, ruleset_id=str(config.get("ruleset") or "default"), run_id=run_id)
+    ruleset = str(store.get_config().get("ruleset") or "default")
+    store_to_mongo(store, _mongo_of(request), ruleset_id=ruleset, run_id=run_id)
+
+
+def _mongo_of(request: IngestBookRequest) -> str | None:
+    """MONGODB_URI says where, unless --store does."""
+    return request.store if request.store and request.store.startswith("mongodb") else None
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def _chunk(told: Mapping[str, Any], path: Path, at: str) -> dict[str, Any]:
 
 def _page(told: Mapping[str, Any], path: Path, at: str) -> dict[str, Any]:
     page, label = told.get("page"), told.get("page_label")
-    if isinstance(page, str) and page.strip().isdigit():
+    if (isinstance(page, str) and page.strip().isdigit()) or (isinstance(page, float) and page.is_integer()):
         page = int(page)
     found: dict[str, Any] = {}
     if isinstance(page, int) and not isinstance(page, bool):

@@ -18,6 +18,7 @@ from ir.strategy import Chunked, text_of
 from ir.strategy.chunked import Chunks
 from ir.strategy.code import CUTTING_VERSION
 from ir.strategy.fields import artifact_fields
+from ir.strategy.text import scanned_remark
 
 if TYPE_CHECKING:
     from ir.protocols import Store
@@ -94,7 +95,8 @@ class Book(Chunked):
         given = raw if isinstance(raw, Mapping) else {}
         text = "" if "_chunks" in given else text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
-        fields.setdefault("book", book_of(artifact_id))
+        if "chapter" not in given:  # what says its chapter is a part of a book, and not one
+            fields.setdefault("book", book_of(artifact_id))
         if self._run_id is not None:
             fields.setdefault("run_id", self._run_id)
         if "_chunks" in given:
@@ -102,11 +104,12 @@ class Book(Chunked):
         sections = list(sections_of(artifact_id, text))
         depth = chapter_depth([section.path for section in sections])
         if not given.get("title") and depth == 0 and sum(bool(section.path) for section in sections) > 1:
-            fields["title"] = str(fields["book"])  # the first of several chapters is not what the book is called
+            # The first of several chapters is not what the book is called.
+            fields["title"] = str(fields.get("book") or artifact_id)
         title = str(fields.get("title") or artifact_id)
         pages = given.get("_pages")
         summaries = page_summaries(text, pages) if pages else None
-        plan = IndexPlan(fields)
+        plan = IndexPlan(fields, remark=scanned_remark(raw))
         drawing = Drawing(artifact_id, {"title": title}, self._enrichment, summaries=summaries)
         for section in sections:
             drawing.section(section.id, section.path, section.above)

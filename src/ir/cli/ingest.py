@@ -41,9 +41,13 @@ def ingest(
         typer.Argument(metavar="code|book", help="What is read.", show_default=False, autocompletion=one_of(*KINDS)),
     ],
     places: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="code: a folder, or a corpus by name. book: files or folders."),
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH...]",
+            help="code: a folder, or a corpus by name. book: files or folders; Rules/RULESET/BOOK if none is named.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     as_json: Json = False,
     **given: Any,
@@ -69,10 +73,11 @@ def ingest(
             )
     told = {name: value for name, value in given.items() if name in known}
     if kind == "book":
-        perform(ingest_book, IngestBookRequest(paths=tuple(places), **told), show_books, as_json=as_json)
+        perform(ingest_book, IngestBookRequest(paths=tuple(places or ()), **told), show_books, as_json=as_json)
         return
-    if len(places) > 1:
-        raise InvalidInput(f"`ir ingest code` takes one folder; {places[1]!r} is too much.")
+    if not places or len(places) > 1:
+        said = f"{places[1]!r} is too much" if places else "there is none"
+        raise InvalidInput(f"`ir ingest code` takes one folder; {said}.", remedy="Write: ir ingest code PATH")
     perform(ingest_code, IngestRequest(kind=kind, target=places[0], **told), show, as_json=as_json)
 
 

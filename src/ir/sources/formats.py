@@ -49,7 +49,9 @@ def parse(format: str, data: bytes) -> tuple[dict[str, Any], str | None]:
         from ir.sources.pdf import pdf_text
 
         read = pdf_text(data)
-        raw = {"text": read.text, "_pages": read.pages, "_labels": read.labels, "_first_line": None}
+        raw: dict[str, Any] = {"text": read.text, "_pages": read.pages, "_labels": read.labels, "_first_line": None}
+        if read.scanned:
+            raw["_scanned"] = read.scanned
         return raw | ({"title": read.title} if read.title else {}), None
     text, encoding = decode(data)
     raw, problem = _parse_text(format, text)

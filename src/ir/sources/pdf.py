@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ir.errors import MissingExtra
 from ir.sources.decode import NotText
-from ir.sources.pdf_layout import Entry, Line, Page, laid_out
+from ir.sources.pdf_layout import Entry, Line, Page, in_reading_order, laid_out
 
 __all__ = ["PdfText", "pdf_text"]
 
@@ -21,12 +21,16 @@ _FEWEST_PARTED = 4
 
 
 class PdfText(NamedTuple):
-    """The text of all pages, the offset at which each starts, and what is printed as its number."""
+    """The text of all pages, the offset at which each starts, and what is printed as its number.
+
+    ``scanned`` is how many pages hold pictures and no text, where those are most of them.
+    """
 
     text: str
     pages: list[int]
     labels: list[str]
     title: str | None
+    scanned: int = 0
 
 
 def pdf_text(data: bytes) -> PdfText:
@@ -50,7 +54,8 @@ def pdf_text(data: bytes) -> PdfText:
             outline = _outline(document)
             pages = [_page(document, index, sizes=not outline) for index in range(len(document))]
             title = str(document.get_metadata_value("Title") or "").strip() or None
-            pictures = not any(page.lines for page in pages) and _has_pictures(document)
+            bare = [index for index, page in enumerate(pages) if not page.lines]
+            pictures = 2 * len(bare) > len(pages) and _has_pictures(document, bare)
         except Exception as error:
             raise NotText(f"PDF cannot be read: {' '.join(str(error).split())[:200]}") from error
         finally:
@@ -63,7 +68,8 @@ def pdf_text(data: bytes) -> PdfText:
     for text in texts:
         offsets.append(position)
         position += len(text) + 2
-    return PdfText("\n\n".join(texts), offsets, [page.label for page in pages], title)
+    labels = [page.label for page in pages]
+    return PdfText("\n\n".join(texts), offsets, labels, title, len(bare) if pictures else 0)
 
 
 def _outline(document: Any) -> list[Entry]:
@@ -102,7 +108,9 @@ def _page(document: Any, index: int, *, sizes: bool) -> Page:
             written.close()
     finally:
         page.close()
-    return Page(label, width, height, lines)
+    # Of a long book there are many lines: where each stood is needed to put them in order, and then no more.
+    ordered = in_reading_order(Page(label, width, height, lines))
+    return Page(label, width, height, [Line(line.text, 0.0, 0.0, 0.0, line.size) for line in ordered])
 
 
 def _line(raw: Any, written: Any, text: str, first: int, *, sizes: bool) -> Line:
@@ -149,11 +157,11 @@ def _parted(raw: Any, written: Any, text: str, first: int, width: float) -> list
     return [*parts, (first + begin, text[begin:])]
 
 
-def _has_pictures(document: Any) -> bool:
-    """Whether the first pages hold images."""
+def _has_pictures(document: Any, pages: list[int]) -> bool:
+    """Whether the first of these pages hold images."""
     import pypdfium2.raw as raw
 
-    for index in range(min(5, len(document))):
+    for index in pages[:5]:
         page = document[index]
         try:
             if next(iter(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2)), None) is not None:

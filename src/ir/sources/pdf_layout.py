@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Entry", "Line", "Page", "laid_out"]
+__all__ = ["Entry", "Line", "Page", "in_reading_order", "laid_out"]
 
 #: A running head stands among so many lines at the top or the bottom of a page, on at least so many pages.
 _EDGE = 2

@@ -15,7 +15,7 @@ from ir.strategy.code import CUTTING_VERSION, CodeCutter, CodeOutline, Packer, U
 from ir.strategy.cuts import Cutter
 from ir.strategy.fields import artifact_fields, title_of
 from ir.strategy.markdown import Outline, outline_of
-from ir.strategy.text import format_named, layout_of, text_of
+from ir.strategy.text import format_named, layout_of, scanned_remark, text_of
 
 __all__ = ["Chunked", "Chunks", "estimate_tokens"]
 
@@ -251,7 +251,7 @@ class Chunked:
         if not surfaces and title_of(fields):
             only = {"chunk_index": 0, "n_chunks": 1}
             surfaces = [Surface(artifact_id, self.kind, title_of(fields), "chunk", only)]
-        return IndexPlan(fields, surfaces, remark=remark)
+        return IndexPlan(fields, surfaces, remark=remark or scanned_remark(raw))
 
     def with_budget(self, max_tokens: int, count_tokens: CountTokens | None = None) -> Chunked:
         """The same strategy for an embedder that reads ``max_tokens``; a smaller budget already set stays."""

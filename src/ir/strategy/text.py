@@ -7,7 +7,7 @@ from typing import Any
 
 from ir.base import storable
 
-__all__ = ["TEXT_KEYS", "format_named", "is_source", "layout_of", "text_key_of", "text_of"]
+__all__ = ["TEXT_KEYS", "format_named", "is_source", "layout_of", "scanned_remark", "text_key_of", "text_of"]
 
 #: Where the text of a mapping is looked for, in this order.
 TEXT_KEYS = ("text", "content", "body", "description")
@@ -21,6 +21,14 @@ _CODE_SUFFIXES = frozenset(_CODE.split())
 _DATA_SUFFIXES = "cfg css csv gradle ini json jsonl proto scss sql tf toml tsv xml yaml yml"
 _DATA = frozenset(_DATA_SUFFIXES.split())
 _PROSE = frozenset({"txt", "text", "rst", "log", "tex", "adoc", "org"})
+
+
+def scanned_remark(raw: Any) -> str | None:
+    """What is to be said of a file of pages most of which are pictures; nothing of others."""
+    if not isinstance(raw, Mapping) or not raw.get("_scanned"):
+        return None
+    pages = f"{raw['_scanned']:,} of {len(raw['_pages']):,} pages hold no text, only pictures of it"
+    return f"{pages}: run OCR over the file first (ocrmypdf, for one)"
 
 
 def text_of(raw: Any, text_key: str | None = None) -> str:

@@ -24,11 +24,11 @@ if sys.platform == "win32":
     raise ImportError("The DocumentDB server for tests runs on Linux alone.")
 
 from ir.testing.documentdb_wire import forwarding
-from ir.testing.postgres_server import end_with_parent, open_to_all, servant
+from ir.testing.postgres_server import open_to_all, servant
 
 __all__ = ["Unavailable", "running_documentdb"]
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 _SETTINGS = {
     "listen_addresses": "",
     "unix_socket_directories": "/data",
@@ -45,7 +45,18 @@ _SETTINGS = {
 #: Inside the namespace: the tree with this machine's devices, the server's data and its user, and nothing else.
 _ENTER = """
     mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/data" && mount --bind "$1/passwd" "$0/etc/passwd" || exit
-    tree="$0" && shift && exec chroot "$tree" "$@"
+    tree="$0" data="$1" && shift
+"""
+_RUN = f'{_ENTER} exec chroot "$tree" "$@"'
+#: The server ends, without waiting for its clients, as soon as nobody holds the other end of its input any more: a
+#: namespace takes the word to end with its parent away from a process.
+_SERVE = f"""{_ENTER}
+    exec 3<&0
+    chroot "$tree" "$@" </dev/null 3<&- &
+    read -r _ <&3
+    kill -INT $!
+    wait $!
+    rm -rf "$data"
 """
 
 
@@ -80,11 +91,11 @@ def _serving(tree: Path, folder: Path) -> Iterator[str]:
     log = folder / "log"
     with log.open("ab") as told:
         process = subprocess.Popen(
-            _command(tree, folder, "postgres", "-D", "/data/pg", *options),
+            _command(_SERVE, tree, folder, "postgres", "-D", "/data/pg", *options),
+            stdin=subprocess.PIPE,
             stdout=told,
             stderr=told,
             user=servant(),
-            preexec_fn=end_with_parent,
         )
     dsn = f"host={folder} user=postgres dbname=postgres"
     try:
@@ -100,23 +111,25 @@ def _serving(tree: Path, folder: Path) -> Iterator[str]:
                 time.sleep(0.05)
         yield dsn
     finally:
-        process.send_signal(2)  # fast: without waiting for clients
+        assert process.stdin is not None
+        process.stdin.close()
         process.wait(_START_SECONDS)
 
 
 def _run(tree: Path, folder: Path, program: str, *arguments: str) -> None:
-    done = subprocess.run(_command(tree, folder, program, *arguments), capture_output=True, check=False, user=servant())
+    command = _command(_RUN, tree, folder, program, *arguments)
+    done = subprocess.run(command, capture_output=True, check=False, user=servant())
     if done.returncode:
         raise Unavailable(f"{program} failed: {done.stderr.decode('utf-8', 'replace')[-500:]}")
 
 
-def _command(tree: Path, folder: Path, program: str, *arguments: str) -> list[str]:
+def _command(script: str, tree: Path, folder: Path, program: str, *arguments: str) -> list[str]:
     """A program of the tree, with a namespace of its own in which this user may mount and change the root."""
     programs = sorted(tree.glob("usr/lib/postgresql/*/bin"))
     if not programs:
         raise Unavailable("its packages hold no PostgreSQL")
     path = "/" + str((programs[-1] / program).relative_to(tree))
-    enter = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", _ENTER]
+    enter = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "sh", "-c", script]
     search = f"PATH={os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin{os.pathsep}/sbin"
     return ["env", search, "LC_ALL=C", *enter, str(tree), str(folder), path, *arguments]
 

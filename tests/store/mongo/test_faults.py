@@ -187,6 +187,51 @@ def test_dead_rows_stay_for_a_while_and_then_go(store: MongoStore, corpus_url: s
     assert rows(store, view="record", key="a") == []
 
 
+def test_a_build_is_not_lost_because_the_dead_could_not_be_swept(
+    corpus_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MongoStore(f"{corpus_url}&keep=0") as store:
+        fill(store)
+        with monkeypatch.context() as away:
+            away.setattr(Rows, "sweep", _nobody_there)
+            store.delete_record("a")
+            store.put_record(made("d", "dates"))
+        assert sorted(store.record_ids()) == ["b", "d"]
+        assert len(rows(store, view="record", key="a")) == 1
+        store.put_record(made("e"))
+        assert rows(store, view="record", key="a") == []
+
+
+def _nobody_there(*_: object) -> None:
+    raise CorpusError("The server did not answer.")
+
+
+def test_a_commit_that_did_not_get_through_changes_nothing(
+    store: MongoStore, corpus_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    before = store.version
+    with monkeypatch.context() as away:
+        away.setattr(Rows, "write", _half_written)
+        with pytest.raises(CorpusError, match="did not answer"):
+            spoil(store)
+    assert store.version == before
+    assert_filled(store)
+    with MongoStore(corpus_url) as other:
+        assert_filled(other)
+        spoil(other)
+    assert sorted(store.record_ids()) == ["a", "c"]
+    assert len(rows(store, view="record", key="a", died=ALIVE)) == 1
+
+
+_write = Rows.write
+
+
+def _half_written(self: Rows, changes: Any, number: int, drawn: Any) -> None:
+    _write(self, list(changes)[:1], number, drawn)
+    _nobody_there()
+
+
 def test_a_held_snapshot_outlives_the_rows_that_it_was_read_from(corpus_url: str) -> None:
     with MongoStore(f"{corpus_url}&keep=0") as store, MongoStore(f"{corpus_url}&keep=0") as other:
         fill(store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ir.base import Record
@@ -98,7 +98,9 @@ class MongoStore(base.BaseStore):
             finally:
                 self._own.held = None
             if changes:
-                self._sweep(self._commit(fork, changes, state))
+                state = self._commit(fork, changes, state)
+                with suppress(CorpusError):  # what was committed is; what could not be swept is swept by the next
+                    self._sweep(state)
         finally:
             self._lease.release()
 

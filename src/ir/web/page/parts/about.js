@@ -62,5 +62,13 @@ function Answered({ meta, words }) {
     ["reranked", meta.reranked ? "yes" : null],
     ["commit", meta.git?.commit?.slice(0, 10)],
     ["version", meta.version],
+    ...Object.entries(meta).filter(([name, value]) => ["routing", "names", "aliases", "queries", "graph"].includes(name) && value).map(([name, value]) => [name, told(value)]),
   ]} />`;
+}
+
+/** What a search says of itself, in short. */
+function told(value) {
+  if (Array.isArray(value)) return value.map(told).join(", ");
+  if (typeof value !== "object") return String(value);
+  return Object.entries(value).filter(([, one]) => one !== null && one !== false).map(([name, one]) => `${name.replaceAll("_", " ")}: ${told(one ?? "")}`).join("; ");
 }
