@@ -23,6 +23,9 @@ def test_each_operation_has_a_command_and_each_command_an_operation() -> None:
     # One command may hold several operations: its subcommands.
     groups = {"store": {"copy", "migrate"}, "rm": {"rm", "prune"}, "ingest": {"ingest", "ingest-book"}}
     groups["graph"] = {"graph", "neighbours"}
+    groups["eval"] = {"eval", "eval-book"}
+    groups["token"] = {"token-create", "tokens", "token-revoke"}
+    groups["workspace"] = {"workspace-create", "workspaces", "workspace-quota", "workspace-rm"}
     groups["vocab"] = {"vocab-build", "vocab-info", "vocab-lint", "vocab-eval", "ground"}
     # These are doors, through which operations are reached.
     doors = {"mcp", "daemon", "serve"}

@@ -236,7 +236,7 @@ ALLOWED = {
     "ir models pull st": ["static"],
     "ir config ": ["list", "get", "set", "unset"],
     "ir config set refresh": ["refresh", "refresh_scan_ms", "refresh_max_changed"],
-    "ir config set fusion m": ["minmax"],
+    "ir config set fusion m": ["minmax", "minmax_corpus"],
     "ir config set refresh ": ["true", "false"],
     "ir config set embedder mini": ["minilm", "minilm-int8", "minilm-openvino"],
 }

@@ -37,6 +37,7 @@ def test_every_manifest_is_in_the_list_but_the_one_for_now_and_then() -> None:
     assert set(made["resources"]) == files
 
 
+@pytest.mark.slow
 def test_the_schemas_of_kubernetes_take_them(tmp_path: Path) -> None:
     validate = tool("kubernetes-validate", "PyPI")
     for path in FOLDER.glob("*.yaml"):

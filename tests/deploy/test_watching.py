@@ -131,6 +131,7 @@ def test_promtool_takes_the_rules_and_their_tests_pass() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_rules_would_notice_another_threshold(tmp_path: Path) -> None:
     promtool = tool("promtool", FROM)
     text = RULES.read_text("utf-8")

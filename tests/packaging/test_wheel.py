@@ -108,3 +108,13 @@ def test_the_command_runs_without_being_installed(wheel: Path, notes: Path, tmp_
     if done.returncode and "ir: " not in done.stderr:
         pytest.skip(f"{tool} cannot get the packages that ir needs here: {done.stderr.strip()[-300:]}")
     assert "tea.md" in done.stdout, done
+
+
+def test_the_page_is_in_it_with_the_licences_of_what_others_wrote(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as held:
+        names = held.namelist()
+    here = ROOT / "src" / "ir" / "web" / "page"
+    files = {f"ir/web/page/{path.relative_to(here).as_posix()}" for path in here.rglob("*") if path.is_file()}
+    assert files <= set(names)
+    texts = {path.name for path in (here / "vendor" / "licences").iterdir()}
+    assert texts <= {Path(name).name for name in names if ".dist-info/" in name}

@@ -92,6 +92,7 @@ def test_a_collector_that_is_away_changes_nothing(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (plain.returncode, "")
 
 
+@pytest.mark.slow
 def test_a_collector_that_never_answers_is_not_waited_for(silent_socket: tuple[str, int]) -> None:
     telemetry.configure(settings(otlp_endpoint="http://{}:{}".format(*silent_socket)))
     with telemetry.request("search", door="python"):

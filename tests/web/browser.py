@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +79,49 @@ def make_corpora(folder: Path) -> None:
     ir("vocab", "build", "kitchen", folder / "terms.jsonl")
 
 
+class _Writer(BaseHTTPRequestHandler):
+    """Writes what a careless language model may write: one citation that is right, and one of nothing."""
+
+    def do_POST(self) -> None:
+        asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        words = "word " * 400 if "at length" in asked else "Boiling water makes it bitter [1]. Magic does so, too [9]."
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        try:
+            for word in words.split(" "):
+                told = json.dumps({"choices": [{"delta": {"content": f"{word} "}}]})
+                self.wfile.write(f"data: {told}\n\n".encode())
+                self.wfile.flush()
+                time.sleep(0.03)
+            self.wfile.write(b"data: [DONE]\n\n")
+        except OSError:
+            self.server.left = True  # type: ignore[attr-defined]
+
+    def log_message(self, *about: object) -> None:
+        pass
+
+
 @contextmanager
-def served(folder: Path, *options: str) -> Iterator[Process]:
+def language_model() -> Iterator[Any]:
+    """A server of a language model on loopback; ``left`` says whether somebody stopped listening to it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Writer)
+    server.left = False  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("IR_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+            patch.setenv("IR_LLM_MODEL", "careless")
+            yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def served(*options: str) -> Iterator[Process]:
     """``ir serve`` over the corpora of the home that is set."""
     process = Process(*options)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 
 import pytest
 from tests.clients.npm import package_file
-from tests.web.browser import HOSTILE, Tab, chromium, home, make_corpora, served
-from tests.web.served import Process
+from tests.web.browser import HOSTILE, Tab, chromium, home, language_model, make_corpora, served
+from tests.web.served import Process, wait_until
+
+from ir.cli.main import run
+from ir.serve.offer import page as offered
 
 AXE = ("axe-core", "4.14.0", "axe.min.js")
 #: Each view, and what is there once it has its answers.
@@ -42,11 +46,21 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    folder = tmp_path_factory.mktemp("page")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def writer() -> Iterator[Any]:
+    with language_model() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, folder: Path, writer: Any) -> Iterator[Process]:
     with home(folder):
         make_corpora(folder)
-        with served(folder) as one:
+        with served() as one:
             yield one
 
 
@@ -183,6 +197,26 @@ def test_what_is_shown_can_be_copied_as_other_calls(tab: Tab, server: Process) -
     }
 
 
+@pytest.mark.parametrize(
+    "view", ["several corpora", "discover", "ask", "document", "symbol", "callers", "query", "grounding"]
+)
+def test_a_copied_command_runs_and_a_copied_tool_call_has_arguments_that_the_tool_has(
+    tab: Tab, folder: Path, view: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, there = VIEWS[view]
+    page = tab.open(place)
+    page.wait_for_selector(there)
+    page.get_by_role("button", name="Copy as…").first.click()
+    ways = dict(zip(page.locator(".way h3").all_inner_texts(), page.locator(".way pre").all_inner_texts(), strict=True))
+    with home(folder):
+        assert run(shlex.split(ways["Command line"])[1:]) == 0, ways["Command line"]
+    assert capsys.readouterr().out
+    if "MCP tool call" in ways:
+        called = json.loads(ways["MCP tool call"])
+        (tool,) = [one for one in offered()["tools"] if one["name"] == called["name"]]
+        assert set(called["arguments"]) <= set(tool["inputSchema"]["properties"])
+
+
 # -- the other views -------------------------------------------------------------------------------------------------
 
 
@@ -269,17 +303,24 @@ def test_an_answer_streams_cites_and_goes_on(tab: Tab) -> None:
     page.wait_for_selector(".turn .notes.doubt")
 
 
-def test_an_answer_can_be_stopped(tab: Tab) -> None:
-    page = tab.open("#/ask?in=notes&llm=no")
+def test_what_a_model_cites_wrongly_is_said(tab: Tab) -> None:
+    page = tab.open("#/ask?q=why+is+tea+bitter%3F&in=notes")
+    page.wait_for_selector(".turn .tag >> text=by careless")
+    assert "not among the sources" in page.locator(".notes.doubt").inner_text()
+    assert page.locator("button.citebutton").all_inner_texts() == ["1"]
+    assert page.locator("span.citebutton.bad").all_inner_texts() == ["9"]
 
-    def slow(route: Any) -> None:
-        page.evaluate("window.asked = true")  # the server is never reached, so nothing ends the answer but the button
 
-    page.route("**/v1/ask", slow)
-    page.get_by_label("Question").fill("why is tea bitter?")
+def test_an_answer_can_be_stopped_and_the_model_is_told(tab: Tab, writer: Any) -> None:
+    page = tab.open("#/ask?in=notes")
+    page.get_by_label("Question").fill("tell me at length why tea is bitter")
     page.keyboard.press("Enter")
+    until(page, "document.querySelector('.prose')?.innerText.includes('word word')")
     page.get_by_role("button", name="Stop").click()
     page.wait_for_selector("text=Stopped before the end.")
+    written = page.locator(".prose").inner_text()
+    assert 0 < written.count("word") < 400
+    wait_until(lambda: writer.left)
 
 
 def test_judging_by_click_makes_a_set_that_is_measured_and_compared(tab: Tab, server: Process) -> None:
@@ -416,9 +457,7 @@ def test_a_server_that_went_away_is_said_and_found_again(tab: Tab) -> None:
     tab.wrong = [told for told in tab.wrong if "ERR_FAILED" not in told]  # the browser's own word
 
 
-def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(browser: Any, tmp_path: Path) -> None:
     from ir.access import open_access
 
     with home(tmp_path):
@@ -426,7 +465,7 @@ def test_a_token_is_asked_for_kept_for_the_tab_and_taken_out_of_the_address(
         access = open_access()
         secret = access.create("ana", scopes=["read"])[1]
         access.close()
-        with served(tmp_path) as one:
+        with served() as one:
             tab = Tab(browser, f"http://127.0.0.1:{one.port}")
             page = tab.open("#/search?q=tea&in=notes")
             page.wait_for_selector("dialog[open]")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Linked", "NeighboursRequest", "NeighboursResponse", "neighbours"]
 
 DFLT_MOST = 60
+#: A passage without a heading is called by so many characters of its text.
+_WORDS = 60
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,19 @@ def neighbours(request: NeighboursRequest, ctx: Context) -> NeighboursResponse:
     known: dict[tuple[str | None, str], None] = {(None, node): None}
     for edge in shown:
         known |= dict.fromkeys([(None, edge.source), (edge.corpus, edge.target)])
-    here = [node for place, node in known if place is None]
+    here = [one for place, one in known if place is None]
     told = corpus.store.get_nodes(here)
-    nodes = tuple(
-        _linked(node, told.get(node), corpus.store) if place is None else Linked(node, node, "elsewhere", corpus=place)
-        for place, node in known
-    )
+    records = {record.id: record for record in corpus.store.get_records(here)}
+    nodes = []
+    for place, one in known:
+        if place is None:
+            nodes.append(_linked(one, told.get(one), records.get(one), corpus.store))
+        else:
+            nodes.append(Linked(one, one, "elsewhere", corpus=place))
     left = len(every) - len(shown)
     notes = (f"{left:,} more links are not shown.",) if left else ()
     types = Counter(edge.type for edge in every)
-    return NeighboursResponse(target.name, node, nodes, tuple(shown), len(every), dict(types), notes)
+    return NeighboursResponse(target.name, node, tuple(nodes), tuple(shown), len(every), dict(types), notes)
 
 
 def _node(asked: str, store: Store) -> str:
@@ -123,17 +128,21 @@ def _edges(graph: CorpusGraph, node: str, edge_type: str | None) -> list[Edge]:
     return list(found)
 
 
-def _linked(node: str, told: Node | None, store: Store) -> Linked:
+def _linked(node: str, told: Node | None, record: Record | None, store: Store) -> Linked:
     about: Mapping[str, Any] = {} if told is None else told.properties
+    if record is not None:  # a passage: it is called by what it stands under, or by its first words
+        label = heading_of(record.metadata) or " ".join(record.text.split())[:_WORDS]
+        kind = record.surface_kind if told is None else told.type
+        return Linked(node, str(for_show(label)), kind, record.artifact_id, _line(record.metadata))
+    named = next((str(about[name]) for name in ("name", "title", "label") if about.get(name)), "")
     entry = store.get_ledger_entry(ledger_key(node))
     if entry is not None:
-        kind = "artifact" if told is None else told.type
-        return Linked(node, _title(entry, store) or node, kind, node, _line(about))
+        label = str(for_show(named)) or _title(entry, store) or node
+        return Linked(node, label, "artifact" if told is None else told.type, node, _line(about))
     path = about.get("path")
     readable = path if isinstance(path, str) and store.get_ledger_entry(ledger_key(path)) is not None else None
-    label = next((str(about[name]) for name in ("name", "title", "label") if about.get(name)), node)
     kind = "unknown" if told is None else told.type
-    return Linked(node, str(for_show(label)), kind, readable, _line(about))
+    return Linked(node, str(for_show(named or node)), kind, readable, _line(about))
 
 
 def _line(about: Mapping[str, Any]) -> int | None:

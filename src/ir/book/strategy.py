@@ -151,7 +151,11 @@ class Book(Chunked):
         trail = " > ".join(section.path)
         for index, surface in enumerate(surfaces):
             own = self._enrichment.of_passage(section=trail, text=surface.text, title=section.title)
-            said = {name: given[name] for name in ("content_kind", "is_rule_bearing") if given.get(name) is not None}
+            said = {
+                name: given[name]
+                for name in ("content_kind", "is_rule_bearing", "chapter")
+                if given.get(name) is not None
+            }
             own = said | own | {name: _joined(given.get(name), own.get(name)) for name in ("tags", "traits")}
             own = {name: value for name, value in own.items() if value not in (None, [])}
             where = placed(section.path, depth, surface.metadata, given.get("_labels"))

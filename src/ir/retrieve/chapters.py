@@ -100,12 +100,16 @@ def _keys(whole: Whole) -> list[tuple[str, str] | None]:
             seen[level].add(title)
     for document, seen in firsts.items():
         levels[document] = next((level for level, titles in enumerate(seen) if len(titles) > 1), 0)
-    keys: list[tuple[str, str] | None] = []
-    for row in whole.rows:
-        document = _document(row)
-        chapter = chapter_of(row.metadata, levels[document])
-        keys.append(None if chapter is None else (document, chapter))
-    return keys
+    found = [(_document(row), chapter_of(row.metadata, levels[_document(row)])) for row in whole.rows]
+    several: dict[str, set[str]] = {}
+    for document, chapter in found:
+        if chapter is not None:
+            several.setdefault(document, set()).add(chapter)
+    # A document that is all of one chapter is an entry of it, beside others; chapters of two books are two.
+    return [
+        None if chapter is None else (document if len(several[document]) > 1 else "", chapter)
+        for document, chapter in found
+    ]
 
 
 def chapter_of(metadata: Mapping[str, Any], level: int = 0) -> str | None:
@@ -123,11 +127,8 @@ def chapter_of(metadata: Mapping[str, Any], level: int = 0) -> str | None:
 
 
 def _document(row: Row) -> str:
-    """The document that a record is of. Chapters that are told by name may go through several."""
     book = row.metadata.get("book")
-    if isinstance(book, str):
-        return book
-    return "" if row.metadata.get("chapter") is not None else row.artifact_id.partition("#")[0]
+    return book if isinstance(book, str) else row.artifact_id.partition("#")[0]
 
 
 def _path(row: Row) -> Sequence[str]:

@@ -1,6 +1,6 @@
 // The page: its frame, its views, its keys.
 
-import { html, render, useEffect, useErrorBoundary, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
 import { listen, token } from "./core/api.js";
 import { say, useKeys, useMe, useRoute } from "./core/hooks.js";
 import { go, href, takeToken } from "./core/route.js";
@@ -30,8 +30,14 @@ function Page() {
     const about = route.params.get("q") || route.params.get("id") || route.params.get("symbol");
     document.title = `${about ? `${about} · ` : ""}${TITLES[route.view] || "Not found"} · ir`;
   }, [route]);
+  const before = useRef(route.view);
   useEffect(() => {
     say(TITLES[route.view] || "");
+    if (before.current === route.view) return;
+    before.current = route.view;
+    scrollTo(0, 0);
+    // Where somebody was is gone with the view before: go on at the beginning of this one.
+    requestAnimationFrame(() => document.activeElement === document.body && document.getElementById("main").focus());
   }, [route.view]);
   const keys = { "?": () => setHelp(true), "/": toQuery, t: turnTheme };
   for (const [name, , key] of VIEWS) keys[key] = () => go(name, kept(route));

@@ -98,7 +98,8 @@ export function CorpusChoice({ chosen, onChange, one = false, only }) {
   if (!corpora.data) return html`<span class="faint">Looking for corpora…</span>`;
   if (!ready.length) return html`<span class="faint">There is no corpus yet. <code>ir build FOLDER</code> makes one.</span>`;
   const type = one ? "radio" : "checkbox";
-  const turn = (name, on) => onChange(one ? [name] : on ? [...chosen, name] : chosen.filter((word) => word !== name));
+  const known = chosen.filter((word) => ready.some((corpus) => corpus.name === word));
+  const turn = (name, on) => onChange(one ? [name] : on ? [...known, name] : known.filter((word) => word !== name));
   return html`<fieldset class="chips"><legend class="unseen">${one ? "Corpus" : "Corpora"}</legend>
     ${ready.map((corpus) => html`<label class="chip" key=${corpus.name} title=${`${corpus.records ?? "?"} records, ${corpus.embedder || ""}`}>
       <input type=${type} name="corpus" value=${corpus.name} checked=${chosen.includes(corpus.name)} onChange=${(event) => turn(corpus.name, event.target.checked)} />

@@ -61,7 +61,7 @@ export default function Corpora() {
         ["at work", one.job],
       ]} />
       <div class="row acts">
-        <a href=${href("search", { in: one.name })}>Search</a><a href=${href("ask", { in: one.name })}>Ask</a><a href=${href("ontology", { in: one.name, tab: "types" })}>Types and links</a>
+        <a href=${href("search", { in: one.name })}>Search</a><a href=${href("ask", { in: one.name })}>Ask</a><a href=${href("ontology", { in: one.name, tab: "types" })}>Types</a>
         <button type="button" class="quiet" disabled=${busy === one.name} onClick=${() => check(one.name)} aria-label=${`Check ${one.name}`}>Check</button>
         ${writes && one.built ? html`<button type="button" class="quiet" disabled=${jobs.all.some((job) => ACTIVE.includes(job.state) && job.corpus === one.name)} onClick=${() => refresh(one.name)} aria-label=${`Refresh ${one.name}`}>Refresh</button>` : null}
       </div>

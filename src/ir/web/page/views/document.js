@@ -70,7 +70,7 @@ function Text({ first, corpus, id, line, end }) {
   const body = { items: [line ? `${id}:${line}-${end || line}` : id], target: corpus };
   return html`
     <header>
-      <h1>${got.title || got.id}</h1>
+      <h1>${titleOf(got)}</h1>
       <div class="row between"><p class="place"><${Tag} kind="corpus">${corpus}<//> <span class="cite">${got.id}</span> <span class="faint">${count(got.last_line - got.first_line + 1, "line")}${got.cited ? "" : " of indexed text"}</span></p><${CopyAs} operation="get" body=${body} /></div>
     </header>
     <${Notes} notes=${first.stale ? ["The source has changed since this was indexed."] : []} kind="doubt" />
@@ -81,9 +81,15 @@ function Text({ first, corpus, id, line, end }) {
     ${last.end_line < last.last_line ? html`<button type="button" class="quiet" disabled=${busy} onClick=${() => more(last.end_line + 1, Math.min(last.last_line, last.end_line + AFTER), false)}>Later lines</button>` : null}`;
 }
 
+/** A section of a book is called by its heading, anything else by its title. */
+function titleOf(got) {
+  const heading = got.id.includes("#") && got.line === got.first_line ? /^#{1,6}\s+(.+)/.exec(got.text)?.[1] : null;
+  return [got.title, heading].filter((one, at, all) => one && all.indexOf(one) === at).join(" > ") || got.id;
+}
+
 /** Whether a document is prose: then it is set as such, and as code otherwise. */
 function flows(got) {
-  const ending = /\.([a-z0-9]+)$/i.exec(got.path || got.id)?.[1]?.toLowerCase();
+  const ending = /\.([a-z0-9]+)$/i.exec((got.path || got.id).split("#")[0])?.[1]?.toLowerCase();
   return !got.cited || ["md", "markdown", "txt", "rst", "html", "htm", "pdf"].includes(ending);
 }
 
