@@ -68,10 +68,10 @@ ALIASES = Arg(
     flag="--aliases/--no-aliases",
 )
 RANKING = Arg(
-    "rank as source code, or by meaning and words alone",
-    choices=("auto", "code", "plain"),
+    "rank as source code, as a book, or by meaning and words alone",
+    choices=("auto", "code", "book", "plain"),
     metavar="HOW",
-    help="auto, code or plain: what ranks beside meaning and words (auto).",
+    help="auto, code, book or plain: what ranks beside meaning and words (auto).",
 )
 FILTER = Arg("only records whose metadata matches this filter", metavar="JSON")
 SURFACES = Arg(

@@ -143,7 +143,8 @@ class GraphBoost:
         added = np.zeros(len(pool))
         if self.variant == "expand":
             order = expanded(held.scores, near, hits=settings["seeds"], each=settings["each"], least=settings["least"])
-            for place, gain in _lifted([held.places[name] for name in order], pool.scores).items():
+            ties = pool.refs if pool.candidates.ties is None else pool.candidates.ties
+            for place, gain in _lifted([held.places[name] for name in order], pool.scores, ties).items():
                 added[place] = gain
             return added
         if self.variant == "additive":
@@ -249,13 +250,14 @@ def _allowed(snapshot: Snapshot, refs: Refs, where: Where) -> Refs:
     return refs[np.array(kept, dtype=np.bool_)]
 
 
-def _lifted(order: Sequence[int], scores: NDArray[np.float64]) -> dict[int, float]:
-    """What each candidate gains for their order to be this one; nobody loses."""
+def _lifted(order: Sequence[int], scores: NDArray[np.float64], ties: NDArray[np.int64]) -> dict[int, float]:
+    """What each candidate gains for their order to be this one; nobody loses, and no more gain than have to."""
     gains: dict[int, float] = {}
-    floor = float("-inf")
+    floor, after = float("-inf"), -1
     for place in reversed(order):
-        wanted = max(float(scores[place]), floor + _JUST)
-        if wanted > scores[place]:
-            gains[place] = wanted - float(scores[place])
-        floor = wanted
+        score = float(scores[place])
+        if score < floor or (score == floor and ties[place] > ties[after]):
+            gains[place] = floor + _JUST - score
+            score = floor + _JUST
+        floor, after = score, place
     return gains

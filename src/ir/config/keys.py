@@ -125,8 +125,8 @@ KEYS: tuple[Key, ...] = (
         "ranking",
         str,
         AUTO_RANKING,
-        "What ranks beside meaning and words: 'code' what is known of source code, 'plain' nothing, 'auto' as the "
-        "corpus was built.",
+        "What ranks beside meaning and words: 'code' what is known of source code, 'book' which sections are named, "
+        "'plain' nothing, 'auto' as the corpus was built.",
         choices=(AUTO_RANKING, *RANKINGS),
     ),
     Key(
