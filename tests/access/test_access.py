@@ -16,7 +16,7 @@ import pytest
 from tests.store.postgres.fixtures import new_database, shared_server
 
 from ir.access import SCOPES, Access, Quota, Usage, access_file, open_access
-from ir.errors import AccessUnavailable, InvalidInput, NotFound, QuotaExceeded
+from ir.errors import AccessUnavailable, FormatMismatch, InvalidInput, NotFound, QuotaExceeded
 
 _BACK_ENDS = ["file", pytest.param("postgresql", marks=pytest.mark.slow)]
 
@@ -179,6 +179,26 @@ def test_a_file_that_cannot_be_used_is_never_a_yes(tmp_path: Path) -> None:
 
 
 # -- workspaces ------------------------------------------------------------------------------------------------
+
+
+def test_a_table_that_came_later_is_added_to_what_is_there(access: Access, address: str) -> None:
+    token, secret = access.create("ci")
+    access._tables.run("DROP TABLE {at}jobs")
+    access.close()
+    with open_access(address) as again:
+        assert again.find(secret) == token
+        assert again.post("build-1", "default", {"state": "running"}) is False
+        assert again.posted("default")[0][0] == {"state": "running"}
+
+
+def test_what_another_version_keeps_is_refused_and_left_alone(access: Access, address: str) -> None:
+    access.create("ci")
+    access._tables.run("UPDATE {at}about SET value = '99' WHERE key = 'format'")
+    access._tables.run("DROP TABLE {at}jobs")
+    access.close()
+    for _ in range(2):
+        with open_access(address) as again, pytest.raises(FormatMismatch, match="99"):
+            again.tokens()
 
 
 def test_workspaces_keep_their_quotas(access: Access) -> None:

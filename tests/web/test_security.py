@@ -420,6 +420,57 @@ def test_what_documents_say_is_shown_as_text(served: Served, notes: Path) -> Non
     assert "event: complete" in json.dumps([data for _, data in events])
 
 
+def test_no_answer_tells_where_things_are_on_the_machine(notes: Path, tmp_path: Path) -> None:
+    gone = make_notes(tmp_path / "gone", "gone")
+    for path in gone.iterdir():
+        path.unlink()
+    gone.rmdir()
+    with serving() as served:
+        built = served.finished(served.call("build", target="notes").json["job"])
+        failed = served.finished(served.call("build", target="gone").json["job"])
+        assert "no file or folder 'gone'" in failed["error"]["message"]
+        found = served.call("search", **QUESTION).json["found"][0]
+        assert found["metadata"]["path"] == "tea.md"
+        branch = served.call("search", **QUESTION, branch="main")
+        assert (branch.status, branch.code) == (422, "invalid_input")
+        told = [built, failed, branch.json, found, served.get("/v1/jobs").json]
+        for name, arguments in (
+            ("get", {"items": ["tea.md"], "target": "notes"}),
+            ("ask", {"question": "How hot is the water?", "target": "notes"}),
+            ("status", {}),
+            ("info", {"target": "notes"}),
+            ("ls", {}),
+            ("similar", {"id": "tea.md", "target": "notes"}),
+            ("discover", {"query": "tea", "targets": ["notes"]}),
+        ):
+            told.append(served.call(name, **arguments).json)
+        events = served.events("POST", "/v1/ask", {"question": "How hot is the water?", "target": "notes"})
+        told += [data for _, data in events]
+        for one in told:
+            assert str(tmp_path) not in json.dumps(one), one
+        (notes / "where.md").write_text(f"# Where\n\nThese notes are in {notes}/where.md for good.\n")
+        served.finished(served.call("build", target="notes").json["job"])
+        text = served.call("get", items=["where.md"], target="notes").body.decode()
+        assert f"{notes}/where.md for good" in text  # what a document says is left as it is
+
+
+def test_an_error_of_the_tokens_does_not_tell_where_they_are(notes: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept" / "access.db"
+    with serving(access=str(kept)) as served:
+        client = served.with_token(served.token_for())
+        assert client.get("/v1/me").status == 200
+        served.application.admission.access.close()
+        served.access.close()
+        for path in kept.parent.iterdir():
+            path.unlink()
+        kept.write_bytes(b"no database" * 1000)
+        time.sleep(1.2)
+        answer = client.get("/v1/me")
+        assert (answer.status, answer.code) == (503, "access_unavailable")
+        assert "limits in access.db cannot" in answer.json["detail"]
+        assert str(tmp_path) not in answer.body.decode()
+
+
 def test_keys_in_documents_are_not_shown(served: Served, notes: Path) -> None:
     (notes / "keys.md").write_text("# Zeppelin\n\nThe zeppelin key is AKIAIOSFODNN7EXAMPLE and nothing else.\n")
     served.finished(served.call("refresh", target="notes").json["job"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ir.access.tables import FORMAT, TABLES
+from ir.access.tables import FORMAT, NAMES, TABLES
 from ir.errors import AccessUnavailable, CorpusError, FormatMismatch
 from ir.store.postgres.address import Address
 from ir.store.postgres.connections import Connection, Connections
@@ -17,6 +17,7 @@ __all__ = ["PostgresTables"]
 #: No corpus can be kept in a schema of this name: those of corpora begin with `ir_` or `irw_`.
 _SCHEMA = "irx_access"
 _NOW = "extract(epoch FROM clock_timestamp())::double precision"
+_FORMAT = "SELECT value FROM {at}about WHERE key = 'format'"
 #: Waiting longer for an answer would only pile up calls.
 _PATIENCE_S = 5.0
 
@@ -87,14 +88,14 @@ class PostgresTables:
     def _set_up(self, connection: Connection) -> None:
         if self._ready:
             return
-        if not _is_there(connection):
+        if not _is_complete(connection):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 3))", (_SCHEMA,))
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}".encode())
                 for table in TABLES:
                     _rows(connection, table, ())
                 _rows(connection, "INSERT INTO {at}about VALUES ('format', ?) ON CONFLICT DO NOTHING", (str(FORMAT),))
-        found = _rows(connection, "SELECT value FROM {at}about WHERE key = 'format'", ())
+        found = _rows(connection, _FORMAT, ())
         if found != [(str(FORMAT),)]:
             raise FormatMismatch(
                 f"The tokens and limits at {self.label} have format {found[0][0] if found else '?'}; this version of "
@@ -105,8 +106,20 @@ class PostgresTables:
 
 
 def _is_there(connection: Connection) -> bool:
-    row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{_SCHEMA}.usage",)).fetchone()
-    return bool(row and row[0])
+    return bool(_tables(connection))
+
+
+def _is_complete(connection: Connection) -> bool:
+    """Whether nothing has to be made: all tables are there, or those of another version, which are left alone."""
+    there = _tables(connection)
+    if {*NAMES} <= there:
+        return True
+    return "about" in there and _rows(connection, _FORMAT, ()) not in ([], [(str(FORMAT),)])
+
+
+def _tables(connection: Connection) -> set[str]:
+    rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (_SCHEMA,)).fetchall()
+    return {str(name) for (name,) in rows}
 
 
 def _rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:

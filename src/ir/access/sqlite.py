@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ir.access.tables import FORMAT, TABLES
+from ir.access.tables import FORMAT, NAMES, TABLES
 from ir.errors import AccessUnavailable, FormatMismatch
 
 __all__ = ["SqliteTables"]
@@ -136,7 +136,7 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
                 raise
             time.sleep(0.02)
     connection.execute("PRAGMA synchronous = NORMAL")
-    if _format(connection) is None:
+    if _format(connection) in (None, str(FORMAT)) and not _is_complete(connection):
         connection.execute("BEGIN IMMEDIATE")
         for table in TABLES:
             connection.execute(_written(table))
@@ -148,6 +148,11 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
             f"The file {path} has format {found}; this version of ir knows {FORMAT}.",
             remedy="Upgrade ir-substrate, or name another file with serve.access.",
         )
+
+
+def _is_complete(connection: sqlite3.Connection) -> bool:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return _format(connection) is not None and {*NAMES} <= {str(name) for (name,) in rows}
 
 
 def _format(connection: sqlite3.Connection) -> str | None:

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMAT", "TABLES"]
+__all__ = ["FORMAT", "NAMES", "TABLES"]
 
 #: Raised when the tables change; an older program refuses a newer one.
 FORMAT = 1
+#: A table that came later is added where it is missing.
+NAMES = ("about", "tokens", "workspaces", "jobs", "buckets", "usage")
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS {at}about (key TEXT PRIMARY KEY, value TEXT NOT NULL)",

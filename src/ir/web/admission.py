@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ir.app.context import Caller
 from ir.config.workspace import current_workspace
 from ir.errors import IrError
+from ir.web.places import own_names
 from ir.web.refusals import Refusal, of_error, too_many
 from ir.web.workers import Workers
 
@@ -114,7 +116,7 @@ class Admission:
         try:
             return await self._workers.submit(work)
         except IrError as error:
-            raise of_error(error, {}) from error
+            raise of_error(error, {}, own_names(str(Path(self._access.label).parent))) from error
 
     def close(self) -> None:
         self._workers.close()

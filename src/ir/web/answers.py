@@ -16,6 +16,7 @@ from fastapi import Request, Response
 from ir.app.operation import Value
 from ir.base import json_clean
 from ir.errors import Cancelled, DeadlineExceeded, IrError
+from ir.web.places import names_for
 from ir.web.refusals import Gone, Refusal, of_error
 from ir.web.workers import Workers
 
@@ -92,8 +93,17 @@ async def answered(
 ) -> _Result:
     """What comes of the work on a thread. It is told by an event when nobody waits for it any more: because the
     client left, or because it takes longer than it may."""
-    stop = threading.Event()
-    running = workers.submit(lambda: work(stop))
+    stop, workspace = threading.Event(), request.scope["guest"].workspace
+
+    def run() -> _Result:
+        try:
+            return work(stop)
+        except Cancelled as error:
+            raise Gone from error
+        except IrError as error:
+            raise of_error(error, arguments, names_for(workspace)) from error
+
+    running = workers.submit(run)
     leaving = asyncio.ensure_future(is_gone(request.receive))
     try:
         either: set[asyncio.Future[Any]] = {running, leaving}
@@ -103,10 +113,6 @@ async def answered(
         if leaving.done():
             raise Gone
         raise late(seconds)
-    except Cancelled as error:
-        raise Gone from error
-    except IrError as error:
-        raise of_error(error, arguments) from error
     finally:
         stop.set()
         running.cancel()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mutabl
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
@@ -28,6 +29,7 @@ from ir.web.limits import Limits
 from ir.web.logs import Logs
 from ir.web.origins import Origins
 from ir.web.pages import Pages
+from ir.web.places import names_for
 from ir.web.refusals import PROBLEM, Gone, Refusal
 from ir.web.tools import PATH as TOOLS_PATH
 from ir.web.tools import Tools
@@ -268,7 +270,7 @@ class Application:
                 response = self.session.call(
                     name, arguments, door="http", caller=caller, deadline_s=seconds, cancelled=stop.is_set
                 )
-                return encoded(response)
+                return names_for(guest.workspace).in_json(encoded(response))
 
             body = await answered(request, workers, work, seconds, arguments)
             return Response(body, media_type="application/json")
@@ -286,6 +288,7 @@ class Application:
         seconds = self.limits.ask_s
 
         def work(stream: Stream) -> None:
+            names = names_for(guest.workspace)
             self.session.call(
                 "ask",
                 arguments,
@@ -293,7 +296,7 @@ class Application:
                 caller=guest.caller,
                 deadline_s=seconds,
                 cancelled=stream.stop.is_set,
-                emit=lambda event: stream.tell(event.kind, event.data),
+                emit=lambda event: stream.tell(event.kind, orjson.Fragment(names.in_json(encoded(event.data)))),
             )
 
         return await streamed(request, self.waiting, work, self.closing, seconds, arguments, self._still(request))

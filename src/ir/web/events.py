@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 
 from ir.errors import Cancelled, IrError
 from ir.web.answers import encoded, is_gone
+from ir.web.places import names_for
 from ir.web.refusals import Gone, of_error
 from ir.web.workers import Workers
 
@@ -152,7 +153,7 @@ async def streamed(
 ) -> StreamingResponse:
     """The events that the work tells. What goes wrong before the first of them is a refusal like any other; after it,
     an event ``error``."""
-    stream = Stream(still)
+    stream, workspace = Stream(still), request.scope["guest"].workspace
 
     def run() -> None:
         try:
@@ -160,7 +161,7 @@ async def streamed(
         except Cancelled:
             pass
         except IrError as error:
-            stream.tell("refusal", of_error(error, arguments))
+            stream.tell("refusal", of_error(error, arguments, names_for(workspace)))
         except Exception as error:
             stream.tell("failure", error)
         finally:

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 
 from ir import errors
-from ir.app.problems import describe
+from ir.app.problems import Problem, describe
 from ir.errors import IrError
+from ir.web.places import Names, own_names
 
-__all__ = ["PROBLEM", "TITLES", "Gone", "Refusal", "of_error", "problem"]
+__all__ = ["PROBLEM", "TITLES", "Gone", "Refusal", "of_error", "problem", "told_of"]
 
 PROBLEM = "application/problem+json"
 #: After how many seconds a client may try again what could not be done now.
@@ -98,13 +99,19 @@ def problem(status: int, code: str, detail: str, remedy: str = "") -> dict[str, 
     return {"title": title, "status": status, "detail": detail, "code": code, "remedy": remedy}
 
 
-def of_error(error: IrError, arguments: Mapping[str, Any]) -> Refusal:
-    """The refusal that an error is to somebody who asked with these arguments."""
+def of_error(error: IrError, arguments: Mapping[str, Any], names: Names | None = None) -> Refusal:
+    """The refusal that an error is to somebody who asked with these arguments, and knows places by these names."""
     status = _status(error, arguments)
-    told = describe(error, "http")
+    told = told_of(error, names or own_names())
     later = {503: _LATER_S, 429: _JOBS_S}.get(status)
     headers = {} if later is None else {"retry-after": str(later)}
     return Refusal(status, told.code, told.message, remedy=told.remedy, headers=headers)
+
+
+def told_of(error: IrError, names: Names) -> Problem:
+    """What somebody elsewhere is told of an error: nothing of where things are on this machine."""
+    told = describe(error, "http")
+    return Problem(told.code, names.in_words(told.message), names.in_words(told.remedy))
 
 
 def _status(error: IrError, arguments: Mapping[str, Any]) -> int:

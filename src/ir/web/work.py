@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
-from ir.app.problems import describe
 from ir.errors import Cancelled, IrError
 from ir.serve.jobs import Job, Jobs
 from ir.web.admission import Guest
-from ir.web.refusals import Refusal
+from ir.web.answers import encoded
+from ir.web.places import names_for
+from ir.web.refusals import Refusal, told_of
 
 __all__ = ["JOB_SCHEMA", "STATES", "find_job", "no_job", "shown"]
 
@@ -52,15 +54,15 @@ def shown(job: Job) -> dict[str, Any]:
         "began": round(job.began, 3),
     }
     if job.state == "done":
-        held["result"] = job.result.to_dict()
+        held["result"] = json.loads(names_for(job.workspace).in_json(encoded(job.result)))
     if job.failure is not None and not isinstance(job.failure, Cancelled):
-        held["error"] = _failure(job.failure)
+        held["error"] = _failure(job.failure, job.workspace)
     return held
 
 
-def _failure(error: Exception) -> dict[str, Any]:
+def _failure(error: Exception, workspace: str) -> dict[str, Any]:
     if isinstance(error, IrError):
-        return describe(error, "http").to_dict()
+        return told_of(error, names_for(workspace)).to_dict()
     told = f"Unexpected {type(error).__name__}; the log of the server says where."
     return {"code": "unexpected", "message": told, "remedy": ""}
 
