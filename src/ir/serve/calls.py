@@ -272,17 +272,21 @@ class Calls:
 
     def _refresh(self, arguments: Any, asking: _Asking) -> Answer:
         name = asking.names(arguments.corpus)[0]
-        job = self._start_refresh((current_workspace(), name), asking)
+        job = self._start_refresh((current_workspace(), name))
         deadline = time.monotonic() + (_PATIENCE_S if arguments.wait else 0.0)
-        while not job.over.wait(0.05) and time.monotonic() < deadline:
-            asking.check()
+        job.listeners.append(asking.report)
+        try:
+            while not job.over.wait(0.05) and time.monotonic() < deadline:
+                asking.check()
+        finally:
+            job.listeners.remove(asking.report)
         if not job.over.is_set():
             return answers.refreshed(None, job.to_dict(), asking.notes)
         if job.failure is not None:
             raise job.failure
         return asking.finished(answers.refreshed(job.result, None, asking.notes), False, arguments)
 
-    def _start_refresh(self, key: Key, asking: _Asking | None = None) -> Job:
+    def _start_refresh(self, key: Key) -> Job:
         def work(job: Job) -> Any:
             began = time.time()
             try:
@@ -295,10 +299,7 @@ class Calls:
             self.freshness.refreshed(key, began)
             return done
 
-        job = self.jobs.start("refresh", *key, work)
-        if asking is not None:
-            job.listeners.append(asking.report)
-        return job
+        return self.jobs.start("refresh", *key, work)
 
     def _take_in(self, key: Key) -> None:
         """Take in what changed in a watched folder, as a job like any other."""

@@ -313,11 +313,11 @@ class Application:
             guest.require("write")
             arguments = await self._arguments(request)
 
-            def work(stop: Any) -> Job:
-                return self._begin(operation, arguments, guest)
+            def work(stop: Any) -> dict[str, Any]:
+                return shown(self._begin(operation, arguments, guest))
 
-            job = await answered(request, self.searching, work, self.limits.call_s, arguments)
-            return as_json(shown(job), 202, {"location": f"/v1/jobs/{job.handle}"})
+            told = await answered(request, self.searching, work, self.limits.call_s, arguments)
+            return as_json(told, 202, {"location": f"/v1/jobs/{told['job']}"})
 
         return begin
 
@@ -354,7 +354,7 @@ class Application:
     async def _job(self, handle: str, guest: Guest) -> dict[str, Any]:
         """A job of this process, or of another that shares the tokens."""
         own = find_job(self.jobs, handle, guest)
-        told = shown(own) if own else await self.admission.ask(lambda: self.board.find(handle, guest))
+        told = await self.admission.ask(lambda: shown(own) if own else self.board.find(handle, guest))
         if told is None:
             raise no_job()
         return told
@@ -368,7 +368,7 @@ class Application:
             self.jobs.cancel(own)
         else:
             await self.admission.ask(lambda: self.board.stop(job, guest))
-        return as_json(shown(own) if own else told)
+        return as_json(await self._job(job, guest) if own else told)
 
     async def _watch_job(self, request: Request, job: str) -> Response:
         guest: Guest = request.scope["guest"]
@@ -471,7 +471,7 @@ def _listening(job: Job, stream: Stream) -> Iterator[None]:
             stream.tell(one.state, shown(one))
 
     job.listeners.append(tell)
-    tell(job)
+    asyncio.get_running_loop().run_in_executor(None, tell, job)  # what came of it may be long
     try:
         yield
     finally:
