@@ -95,6 +95,7 @@ class Stream:
         self, closing: asyncio.Event, first: tuple[str, Any] | None, listening: AbstractContextManager[None]
     ) -> AsyncIterator[bytes]:
         ended = asyncio.ensure_future(closing.wait())
+        coming: asyncio.Future[Any] | None = None
         said = looked = time.monotonic()
         try:
             with listening:
@@ -107,7 +108,6 @@ class Stream:
                     if now - looked >= _LOOK_S:
                         looked = now
                         if not await self._still():
-                            coming.cancel()
                             return
                     if coming.done():
                         item = coming.result()
@@ -125,6 +125,8 @@ class Stream:
         finally:
             self.stop.set()
             ended.cancel()
+            if coming is not None:
+                coming.cancel()
 
     async def begun(self, request: Request, seconds: float) -> tuple[str, Any]:
         """The first event, as long as the client waits for it; then it is too late for a refusal."""
