@@ -84,10 +84,15 @@ class Address:
     @property
     def prefix(self) -> str:
         """How the names of the corpus's collections begin."""
-        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
+        start = self.workspace_prefix
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.corpus)[:_LONGEST_NAME]
         # No name has the sign that stands before a mark, so no two corpora share collections.
         return f"{start}{plain}" if plain == self.corpus else f"{start}{plain}~{_mark(self.corpus)}"
+
+    @property
+    def workspace_prefix(self) -> str:
+        """How the collections of the workspace begin, and of no other: a workspace has no underscore in its name."""
+        return "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
 
     @property
     def label(self) -> str:
