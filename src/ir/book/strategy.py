@@ -57,7 +57,7 @@ class Book(Chunked):
     any text is refused by ``refusal``.
     """
 
-    version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
+    version = f"{CUTTING_VERSION}-book-3"  # type: ignore[assignment]
     #: How searches rank what it makes, and how they follow its links.
     ranking = "book"
     graph = "expand"
