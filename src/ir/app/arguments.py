@@ -85,6 +85,7 @@ EMBEDDER = Arg(
     "the embedding model: box, default or a model's name",
     blank=False,
     bare=True,
+    setting="embedder",
     metavar="NAME",
     complete="ir.embed.models:known_names",
 )
