@@ -32,9 +32,13 @@ def test_the_line_above_a_heading_is_no_part_of_it() -> None:
     ]
     outline = [(1, "Water", 0), (1, "Leaves", 0), (1, "Cups", 1)]
     text = pdf_text(made(pages, outline=outline)).text
-    assert [line for line in text.split("\n") if line.startswith("#")] == ["# 1.1 Water", "# 1.2 Leaves", "# CUPS"]
+    assert [line for line in text.split("\n") if line.startswith("#")] == [
+        "# 1.1 Water",
+        "# 1.2 Leaves",
+        "# Chapter 2: CUPS",
+    ]
     assert "as it was said." in text
-    assert "CHAPTER" not in text
+    assert "TWO" not in text
 
 
 def test_without_an_outline_larger_lines_are_headings() -> None:
@@ -128,6 +132,13 @@ def test_printed_page_labels_are_cited(tmp_path: Path) -> None:
     context = Context(Settings.load({"embedder": "light", "mode": "lexical"}))
     (found,) = answer(operation, SearchRequest("pears", str(tmp_path)), context).found
     assert (found.citation.page, found.citation.page_label) == (3, "1")
+
+
+def test_without_labels_the_numbers_that_are_printed_are_cited() -> None:
+    front = [column(["The Book of Tea"]), column(PROSE)]
+    pages = [column([f"Tea 5.4 {number}", f"All about {number}.", *PROSE]) for number in range(1, 7)]
+    assert pdf_text(made([*front, *pages])).labels == ["[1]", "[2]", "1", "2", "3", "4", "5", "6"]
+    assert pdf_text(made([*front, column(PROSE)])).labels == ["1", "2", "3"]
 
 
 def test_the_section_of_a_hit_is_that_of_the_outline(tmp_path: Path) -> None:

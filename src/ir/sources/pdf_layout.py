@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Entry", "Line", "Page", "in_reading_order", "laid_out"]
+__all__ = ["Entry", "Line", "Page", "in_reading_order", "laid_out", "printed_labels"]
 
 #: A running head stands among so many lines at the top or the bottom of a page, on at least so many pages.
 _EDGE = 2
@@ -26,11 +26,15 @@ _NUMBER = 12
 _BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])|[a-z]?\d+")
 #: What many books print above the title of a chapter, in a line or two.
 _OVER_TITLE = re.compile(r"(?:chapter|part|appendix)(?:\d+|[a-z]{1,12})?", re.IGNORECASE)
+_WORDS = (
+    *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
 #: A line of a table of contents: leaders, then a page; of a page of contents at least half are, and so many.
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlcIVXLC\-]{0,8}$")
 _FEWEST_LEADERS = 4
 #: The number of a page at the edge of a line of its own, or of one with a title.
-_FIRST_NUMBER, _LAST_NUMBER = re.compile(r"^(\d{1,4})(?=\s+\D|$)"), re.compile(r"(?:^|\D\s+)(\d{1,4})$")
+_FIRST_NUMBER, _LAST_NUMBER = re.compile(r"^(\d{1,4})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,4})$")
 #: So often may a line stand far above the one before it: once for each further column, and once for a foot note.
 _MOST_JUMPS = 3
 _NUMBERED = re.compile(r"^(?:chapter|part|section|appendix|rule)?\s*(\d+(?:\.\d+)*)\.?\s+\S", re.IGNORECASE)
@@ -164,8 +168,17 @@ def printed_numbers(pages: Sequence[Page]) -> dict[int, dict[int, int]]:
             for match in (_FIRST_NUMBER.search(text), _LAST_NUMBER.search(text)):
                 if match is not None and len(text) < _LONGEST_HEADING:
                     seen[int(match[1]) - number][number][place] = int(match[1])
-    best = max(seen.values(), key=len, default={})
+    best = max(seen.values(), key=len) if seen else {}
     return {} if len(best) < _FEWEST_HEADS or 2 * len(best) < written else dict(best)
+
+
+def printed_labels(pages: Sequence[Page]) -> list[str] | None:
+    """What is printed as the number of each page, if that can be seen; pages before the first are in brackets."""
+    found = next(((number, places) for number, places in printed_numbers(pages).items()), None)
+    if found is None:
+        return None
+    offset = next(iter(found[1].values())) - found[0]
+    return [str(index + offset) if index + offset > 0 else f"[{index + 1}]" for index in range(len(pages))]
 
 
 def _worn(text: str) -> str:
@@ -189,11 +202,14 @@ def _by_outline(
         places = _places_of(entry.title, lines, taken | heads[entry.page]) or _places_of(entry.title, lines, taken)
         # The page often has the number, by which the text refers to it, and the outline has not.
         said = " ".join(lines[place].text for place in places) or entry.title
+        over = _over(places[0], lines) if places else []
+        if over:
+            said = f"{_label(lines[place].text for place in over)}: {said}"
         marked = f"{'#' * min(entry.level, _DEEPEST)} {said}"
         found[entry.page][places[0] if places else -1].append(marked)
         for place in places[1:]:  # the second line of a heading is said by the first
             found[entry.page].setdefault(place, [])
-        for place in _over(places[0], lines) if places else ():
+        for place in over:
             found[entry.page].setdefault(place, [])
     return found
 
@@ -205,6 +221,22 @@ def _over(place: int, lines: Sequence[Line]) -> list[int]:
         if len(above) == many and _OVER_TITLE.fullmatch(_plain("".join(line.text for line in above))):
             return list(range(place - many, place))
     return []
+
+
+def _label(lines: Iterable[str]) -> str:
+    """What stands above a title, with its number in figures.
+
+    >>> _label(["CHAPTER", "TWENTYONE"]), _label(["Appendix A"])
+    ('Chapter 21', 'Appendix A')
+    """
+    kind, _, number = " ".join(lines).replace("-", "").partition(" ")
+    word = number.replace(" ", "").casefold()
+    for ten, value in (("twenty", 20), ("thirty", 30), ("forty", 40), ("", 0)):
+        rest = word.removeprefix(ten)
+        if word.startswith(ten) and rest in _WORDS:
+            number = str(value + _WORDS.index(rest))
+            break
+    return f"{kind.capitalize()} {number}".strip()
 
 
 def _places_of(title: str, lines: Sequence[Line], taken: set[int]) -> list[int]:
