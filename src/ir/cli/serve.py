@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import threading
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ir.cli.arguments import SYSTEM, Command
 from ir.cli.streams import say
-from ir.errors import InvalidInput, MissingExtra
+from ir.errors import AccessUnavailable, InvalidInput, IrError, MissingExtra
+
+if TYPE_CHECKING:
+    from ir.access import Access
 
 __all__ = ["register"]
 
@@ -71,9 +75,25 @@ def serve(
     listener = listening(host, int(settings["serve.port"]) if port is None else port)
     name = f"[{host}]" if ":" in host else host
     say(f"listening on http://{name}:{listener.getsockname()[1]}/")
+    # Beside the server: a database that is away must not keep it from answering that it is.
+    threading.Thread(target=_tell, args=(kept,), daemon=True).start()
     write_to_stderr()
     try:
         Server(application).run(sockets=[listener])
     finally:
         telemetry.shutdown()
     return 0
+
+
+def _tell(access: Access) -> None:
+    """Say what keeps a server that has just begun to listen from being of use, and what to do about it."""
+    from ir.app.targets import built_corpora
+    from ir.registry import entered
+
+    try:
+        if not access.has_tokens() and not {*entered(), *built_corpora()}:
+            say("there is no corpus yet; `ir build PATH` makes one, also while this runs")
+    except AccessUnavailable as error:
+        say(f"{error} Until that works, whoever asks is told to come again (503).")
+    except IrError as error:  # a database of corpora that is away now: calls say so, and answer once it is back
+        say(str(error))
