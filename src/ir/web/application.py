@@ -500,6 +500,10 @@ async def _not_that_way(request: Request, error: HTTPException) -> Response:
         {404: "There is nothing of that name.", 405: "That cannot be asked in this way."}.get(
             error.status_code, str(error.detail)
         ),
+        remedy={
+            404: "GET /openapi.json lists what can be asked.",
+            405: f"Ask it by {headers.get('allow')}; /openapi.json says what with.",
+        }.get(error.status_code, ""),
         headers=headers,
     )
     return await _refused(request, refusal)

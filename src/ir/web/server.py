@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from http import HTTPStatus
@@ -22,6 +23,10 @@ __all__ = ["Server", "listening"]
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket at an address; port 0 takes any that is free."""
+    if not 0 <= port <= 65535:
+        raise InvalidInput(
+            f"There is no port {port}.", remedy="Choose one from 1 to 65535 with --port; 0 is any free one."
+        )
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(found[0], socket.SOCK_STREAM)
@@ -66,6 +71,8 @@ class Server(uvicorn.Server):
         """The first signal asks to leave, the second does not wait. uvicorn's own would end the process by the same
         signal once all is done; whoever looks after a service takes that for a failure."""
         self.force_exit = self.should_exit
+        if self.force_exit:  # what is cut off now is no failure to be told of
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self.should_exit = True
         self._application.close_soon()
 
