@@ -36,7 +36,7 @@ class Names:
         if found:
             escaped = b"|".join(re.escape(json.dumps(folder, ensure_ascii=False)[1:-1].encode()) for folder in found)
             # What stands in the texts of documents is theirs; a place of ours is a string by itself.
-            self._json = re.compile(rb'(?<!\\)"(?:' + escaped + rb')(?:(/|\\\\)|(?="))')
+            self._json = re.compile(rb'"(?<!\\")(?:' + escaped + rb')(?:(/|\\\\)|(?="))')
             words = "|".join(map(re.escape, found))
             self._words = re.compile(rf"(?<![\w./\\-])({words})(?:[/\\](?=[^\s'\"])|(?![\w/\\-]))")
 
