@@ -141,8 +141,8 @@ def running_heads(pages: Sequence[Page]) -> list[set[int]]:
             near = [other for other, _ in where[max(0, at - 1) : at + 2] if other != number]
             if any(abs(other - number) <= _APART for other in near):
                 found[number].add(place)
-    for number, places in printed_numbers(pages).items():
-        found[number].update(places)
+    for number, numbers in printed_numbers(pages).items():
+        found[number].update(numbers)
     return found
 
 
