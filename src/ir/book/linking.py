@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ __all__ = ["BookLinks", "shorter"]
 
 #: What a heading may be the number of.
 _HEADED = frozenset({"section", "chapter"})
+
+#: A title of one word that more than this share of a book's chunks say, and more than so many, is no name.
+_WORN = 0.05
+_FEW_CHUNKS = 20
 
 Lookup = Callable[[str], Sequence[str]]
 
@@ -52,12 +57,13 @@ class BookLinks:
         related: dict[str, list[Sequence[str]]] = {}
         for one in self._payload.get("related", ()):
             related.setdefault(one[0], []).append(one)
+        worn = self._worn() if "mentions" not in self._without else frozenset()
         for node, entry, text in self._payload["said"]:
             seen: set[tuple[str, str]] = set()
             found = (
                 *self._given(node),
                 *self._referred(node, text, unresolved),
-                *self._mentioned(node, entry, text),
+                *self._mentioned(node, entry, text, worn),
                 *self._related(related.get(node, ())),
             )
             for edge in found:
@@ -129,8 +135,19 @@ class BookLinks:
         elsewhere = self._lookup(label_name(kind, target))
         return list(elsewhere)[:1] if len(elsewhere) == 1 else ()
 
-    def _mentioned(self, node: str, entry: str, text: str) -> Iterator[Edge]:
+    def _worn(self) -> frozenset[str]:
+        """Single words that are titles, and that so many chunks say that they are words like others: "Files"."""
+        chunks: Counter[str] = Counter()
+        for _, _, text in self._payload["said"]:
+            said = {_singular(mention.said) for mention in self._names.in_text(text)}
+            chunks.update(name for name in said if " " not in name)
+        most = max(_FEW_CHUNKS, _WORN * len(self._payload["said"]))
+        return frozenset(name for name, count in chunks.items() if count > most)
+
+    def _mentioned(self, node: str, entry: str, text: str, worn: frozenset[str]) -> Iterator[Edge]:
         for mention in self._names.in_text(text):
+            if _singular(mention.said) in worn:
+                continue
             for target in mention.entries:
                 if target != entry and not entry.startswith(f"{target}/"):
                     yield Edge(node, "mentions", target, None, {"said": mention.said, "resolution": "exact"})
@@ -140,6 +157,10 @@ class BookLinks:
         for node, relation, target, entity in found:
             entries = () if target.isdigit() else self._targets("name", plain_name(target))
             yield Edge(node, relation, entries[0] if entries else entity, None, {"said": target})
+
+
+def _singular(said: str) -> str:
+    return plain_name(said).removesuffix("s")
 
 
 def shorter(number: str) -> Iterator[str]:
