@@ -86,6 +86,8 @@ def test_a_table_of_contents_is_left_out_and_keeps_its_place_among_the_pages() -
     assert "Chapter" not in read.text
     assert "row" in read.text
     assert len(read.pages) == 3
+    prices = [f"{name} {'. ' * 20}{price}" for name, price in zip("ABCDEF", (15, 2, 9, 1, 30, 4), strict=True)]
+    assert "C . ." in pdf_text(made([column(prices)])).text
 
 
 def test_a_few_equal_lines_far_apart_are_not_running_heads() -> None:

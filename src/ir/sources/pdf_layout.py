@@ -23,7 +23,7 @@ _LONGEST_HEADING = 90
 _DEEPEST = 6
 #: The number of a heading has at most so many signs, and is written so once only letters and digits are left.
 _NUMBER = 12
-_BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])|[a-z]?\d+")
+_BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])?|[a-z]?\d+")
 #: What many books print above the title of a chapter, in a line or two.
 _OVER_TITLE = re.compile(r"(?:chapter|part|appendix)(?:\d+|[a-z]{1,12})?", re.IGNORECASE)
 _WORDS = (
@@ -31,7 +31,7 @@ _WORDS = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 #: A line of a table of contents: leaders, then a page; of a page of contents at least half are, and so many.
-_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlcIVXLC\-]{0,8}$")
+_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(\d+|[ivxlcIVXLC]*)$")
 _FEWEST_LEADERS = 4
 #: The number of a page at the edge of a line of its own, or of one with a title.
 _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"^(\d{1,4})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,4})$")
@@ -148,8 +148,12 @@ def running_heads(pages: Sequence[Page]) -> list[set[int]]:
 
 def _without_contents(lines: list[Line]) -> list[Line]:
     """Nothing where the page is one of a table of contents: it names every section, and says nothing about any."""
-    leaders = sum(_LEADERS.search(line.text) is not None for line in lines)
-    return [] if leaders >= _FEWEST_LEADERS and 2 * leaders >= len(lines) else lines
+    leaders = [match for match in (_LEADERS.search(line.text) for line in lines) if match is not None]
+    if len(leaders) < _FEWEST_LEADERS or 2 * len(leaders) < len(lines):
+        return lines
+    numbers = [int(match[1]) for match in leaders if match[1].isdigit()]
+    falls = sum(after < number for number, after in pairwise(numbers))  # a list of prices is in no order
+    return [] if 10 * falls <= len(numbers) else lines
 
 
 def printed_numbers(pages: Sequence[Page]) -> dict[int, dict[int, int]]:
