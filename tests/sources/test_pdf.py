@@ -90,6 +90,20 @@ def test_a_table_of_contents_is_left_out_and_keeps_its_place_among_the_pages() -
     assert "C . ." in pdf_text(made([column(prices)])).text
 
 
+def test_the_lines_of_an_index_are_left_out_and_its_heading_stays() -> None:
+    entries = [
+        f"{word} {'. ' * 20}{page}, {page + 9}" for page, word in enumerate(("Cup", "Leaf", "Milk", "Tea", "Urn"), 3)
+    ]
+    pages = [
+        column(["Prices", "Cheap:", *entries[::-1], "All told.", *PROSE[:2]]),
+        column(["Function Index", *entries]),
+        column(entries),
+    ]
+    text = pdf_text(made(pages, outline=[(1, "Prices", 0), (1, "Function Index", 1)])).text
+    assert "# Function Index" in text
+    assert text.count("Urn") == 1
+
+
 def test_a_few_equal_lines_far_apart_are_not_running_heads() -> None:
     firsts = ["Summary" if number in (0, 9, 18) else f"Part {chr(65 + number)}." for number in range(20)]
     pages = [column([first, *PROSE]) for first in firsts]
