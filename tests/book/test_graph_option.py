@@ -95,6 +95,14 @@ def test_a_filter_holds_for_what_is_brought_in(made: Made) -> None:
     assert "c119" not in [hit.artifact_id for hit in hits]
 
 
+def test_who_is_not_moved_keeps_its_score_also_among_equals(made: Made) -> None:
+    corpus = made({**BASE, "d": 0.0, "e1": 0.0, "f": 0.0}, [("c0", "c5")])
+    hits = ir.search(corpus, "text", mode="dense", k=9, graph="expand", explain=True)
+    assert [hit.artifact_id for hit in hits][:3] == ["c0", "c5", "c1"]
+    moved = [hit.artifact_id for hit in hits if (hit.explanation or {})["boosts"]]
+    assert moved == ["c5"]
+
+
 @pytest.mark.parametrize(
     ("graph", "said"),
     [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.web.served import Process, Served, wait_until
 
+from ir.cli.main import run
 from ir.errors import Cancelled
 
 
@@ -63,6 +64,35 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has(notes: Path) -> None
     for client in clients:
         client.join(10)
     assert {*statuses} <= {200}
+
+
+def test_a_server_without_corpora_says_how_to_make_one() -> None:
+    process = Process()
+    wait_until(process.ready)
+    wait_until(lambda: any("ir build PATH" in line for line in process.lines))
+    assert process.end() == 0
+
+
+def test_a_server_whose_tokens_cannot_be_looked_up_says_so_at_once(notes: Path) -> None:
+    process = Process("--access", "postgresql://u:hush@127.0.0.1:1/nothing")
+    assert process.call("search", query="tea", target="notes").status == 503
+    wait_until(lambda: any("503" in line and "{" not in line for line in process.lines))
+    assert process.end() == 0
+    assert "hush" not in "".join(process.lines)
+
+
+def test_who_is_told_twice_to_stop_leaves_without_a_traceback(notes: Path) -> None:
+    process = Process()
+    wait_until(process.ready)
+    process.process.terminate()
+    process.end()
+    assert "Traceback" not in "".join(process.lines)
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_there_is_not_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--port", port]) == 2
+    assert f"There is no port {port}." in capsys.readouterr().err
 
 
 def test_who_leaves_is_not_worked_for(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

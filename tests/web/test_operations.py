@@ -133,3 +133,14 @@ def test_a_call_that_takes_too_long_is_ended(notes: Path) -> None:
     with serving(replace(LIMITS, call_s=0.0005)) as served:
         answer = served.call("search", query="tea", target="notes")
         assert (answer.status, answer.code) == (504, "deadline_exceeded")
+
+
+def test_a_request_that_leads_nowhere_is_told_where_to_look(served: Served) -> None:
+    for answer in (
+        served.call("nothing"),
+        served.get("/v1/search"),
+        served.ask("POST", "/v1/search", b"tea"),
+        served.ask("POST", "/v1/search", b"[]"),
+    ):
+        assert "/openapi.json" in answer.json["remedy"], answer.body
+    assert "POST" in served.get("/v1/search").json["remedy"]

@@ -28,9 +28,15 @@ __all__ = [
     "SURFACES",
     "SYMBOL",
     "TARGET",
+    "UPGRADE",
     "K",
 ]
 
+UPGRADE = Arg(
+    "whether a better model reads everything after the fast one, where no embedder was chosen",
+    flag="--upgrade/--no-upgrade",
+    help="Whether the better model reads too, where no embedder was chosen.",
+)
 QUERY = Arg("what to look for", blank=False, max_chars=100_000)
 TARGET = Arg("a corpus name, a folder or a file", blank=False, metavar="CORPUS|PATH")
 CORPUS = Arg("the name of a corpus", blank=False, metavar="CORPUS")
@@ -68,10 +74,10 @@ ALIASES = Arg(
     flag="--aliases/--no-aliases",
 )
 RANKING = Arg(
-    "rank as source code, or by meaning and words alone",
-    choices=("auto", "code", "plain"),
+    "rank as source code, as a book, or by meaning and words alone",
+    choices=("auto", "code", "book", "plain"),
     metavar="HOW",
-    help="auto, code or plain: what ranks beside meaning and words (auto).",
+    help="auto, code, book or plain: what ranks beside meaning and words (auto).",
 )
 FILTER = Arg("only records whose metadata matches this filter", metavar="JSON")
 SURFACES = Arg(
@@ -85,6 +91,7 @@ EMBEDDER = Arg(
     "the embedding model: box, default or a model's name",
     blank=False,
     bare=True,
+    setting="embedder",
     metavar="NAME",
     complete="ir.embed.models:known_names",
 )

@@ -152,7 +152,8 @@ class GraphBoost:
                 for head, linked in reversed(followers(held.scores, telling, **told).items())
                 for name in linked
             }
-            for place, gain in _lifted(order, leads, pool.scores).items():
+            ties = pool.refs if pool.candidates.ties is None else pool.candidates.ties
+            for place, gain in _lifted(order, leads, pool.scores, ties).items():
                 added[place] = gain
             return added
         if self.variant == "additive":
@@ -279,21 +280,24 @@ def _telling(near: Neighbours, held: _Candidates) -> Neighbours:
     return lambda nodes: [[one for one in found if not held.is_bare(one)] for found in near(nodes)]
 
 
-def _lifted(order: Sequence[int], leads: Mapping[int, int], scores: NDArray[np.float64]) -> dict[int, float]:
-    """What candidates gain for their order to be this one; nobody loses.
+def _lifted(
+    order: Sequence[int], leads: Mapping[int, int], scores: NDArray[np.float64], ties: NDArray[np.int64]
+) -> dict[int, float]:
+    """What candidates gain for their order to be this one; nobody loses, and no more gain than have to.
 
     ``leads`` says which candidate those that came forward by a link stand behind. They keep their own score where that
     is enough, and have a share of the other's at least: one that says nothing of the question is still an answer to it.
     """
     gains: dict[int, float] = {}
-    floor = float("-inf")
+    floor, after = float("-inf"), -1
     for place in reversed(order):
         wanted = own = float(scores[place])
         if place in leads:
-            wanted = max(own, floor + _JUST, _FOLLOWING * max(0.0, float(scores[leads[place]])))
-        elif floor > own:
+            share = _FOLLOWING * float(scores[leads[place]])
+            wanted = max(own, share) if share > 0 else own
+        if wanted < floor or (wanted == floor and ties[place] > ties[after]):
             wanted = floor + _JUST
         if wanted > own:
             gains[place] = wanted - own
-        floor = wanted
+        floor, after = wanted, place
     return gains

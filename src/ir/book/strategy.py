@@ -96,8 +96,7 @@ class Book(Chunked):
         given = raw if isinstance(raw, Mapping) else {}
         text = "" if "_chunks" in given else text_of(raw, self.text_key)
         fields = artifact_fields(artifact_id, raw, metadata, text=text, text_key=self.text_key)
-        if "chapter" not in given:  # what says its chapter is a part of a book, and not one
-            fields.setdefault("book", book_of(artifact_id))
+        fields.setdefault("book", book_of(artifact_id))
         if self._run_id is not None:
             fields.setdefault("run_id", self._run_id)
         if "_chunks" in given:
@@ -108,7 +107,7 @@ class Book(Chunked):
         depth = chapter_depth([section.path for section in sections])
         if not given.get("title") and depth == 0 and sum(bool(section.path) for section in sections) > 1:
             # The first of several chapters is not what the book is called.
-            fields["title"] = str(fields.get("book") or artifact_id)
+            fields["title"] = str(fields["book"])
         title = str(fields.get("title") or artifact_id)
         pages = given.get("_pages")
         summaries = page_summaries(text, pages) if pages else None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import threading
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ir.cli.arguments import SYSTEM, Command
 from ir.cli.streams import say
-from ir.errors import InvalidInput, MissingExtra
+from ir.errors import AccessUnavailable, InvalidInput, IrError, MissingExtra
+
+if TYPE_CHECKING:
+    from ir.access import Access
 
 __all__ = ["register"]
 
@@ -46,8 +51,11 @@ def serve(
     from ir import telemetry
     from ir.access import open_access
     from ir.config import Settings
+    from ir.config.keys import key_named
 
     settings = Settings.load()
+    if access is not None:
+        os.environ[key_named("serve.access", "Settings").variable] = access  # builds ask there for their quotas
     kept = open_access(access)
     alone = is_loopback(host)
     if not alone and not kept.has_tokens():
@@ -67,9 +75,25 @@ def serve(
     listener = listening(host, int(settings["serve.port"]) if port is None else port)
     name = f"[{host}]" if ":" in host else host
     say(f"listening on http://{name}:{listener.getsockname()[1]}/")
+    # Beside the server: a database that is away must not keep it from answering that it is.
+    threading.Thread(target=_tell, args=(kept,), daemon=True).start()
     write_to_stderr()
     try:
         Server(application).run(sockets=[listener])
     finally:
         telemetry.shutdown()
     return 0
+
+
+def _tell(access: Access) -> None:
+    """Say what keeps a server that has just begun to listen from being of use, and what to do about it."""
+    from ir.app.targets import built_corpora
+    from ir.registry import entered
+
+    try:
+        if not access.has_tokens() and not {*entered(), *built_corpora()}:
+            say("there is no corpus yet; `ir build PATH` makes one, also while this runs")
+    except AccessUnavailable as error:
+        say(f"{error} Until that works, whoever asks is told to come again (503).")
+    except IrError as error:  # a database of corpora that is away now: calls say so, and answer once it is back
+        say(str(error))

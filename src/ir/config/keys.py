@@ -125,8 +125,8 @@ KEYS: tuple[Key, ...] = (
         "ranking",
         str,
         AUTO_RANKING,
-        "What ranks beside meaning and words: 'code' what is known of source code, 'plain' nothing, 'auto' as the "
-        "corpus was built.",
+        "What ranks beside meaning and words: 'code' what is known of source code, 'book' which sections are named, "
+        "'plain' nothing, 'auto' as the corpus was built.",
         choices=(AUTO_RANKING, *RANKINGS),
     ),
     Key(
@@ -317,6 +317,15 @@ KEYS: tuple[Key, ...] = (
         "How many connections ir serve keeps at once.",
         low=1,
         high=1_000_000,
+        project=False,
+    ),
+    Key(
+        "serve.workspace_jobs",
+        int,
+        8,
+        "How many jobs of one workspace may run or wait at once.",
+        low=1,
+        high=10_000,
         project=False,
     ),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),

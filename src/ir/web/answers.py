@@ -28,6 +28,7 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
+_OBJECT = 'Send the fields as an object, such as {"query": "tea"}; /openapi.json has an example of each.'
 #: What nobody writes by hand is not followed deeper than this.
 _DEEPEST = 64
 #: So long after its time a call still gets to say so itself.
@@ -43,9 +44,12 @@ async def arguments_of(request: Request) -> dict[str, Any]:
     try:
         given = orjson.loads(body) if body.strip() else {}
     except orjson.JSONDecodeError as error:
-        raise Refusal(400, "not_json", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
+        told = f"The body is not JSON: {error.msg} at character {error.pos}."
+        raise Refusal(400, "not_json", told, remedy=_OBJECT) from None
     if not isinstance(given, dict):
-        raise Refusal(400, "not_an_object", "The body must be a JSON object with the fields of the request.")
+        raise Refusal(
+            400, "not_an_object", "The body must be a JSON object with the fields of the request.", remedy=_OBJECT
+        )
     if _is_deep(given):
         raise Refusal(400, "too_deep", f"The body is nested more than {_DEEPEST} deep.")
     return given

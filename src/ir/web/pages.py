@@ -36,7 +36,7 @@ class Pages:
             self._held = {path.relative_to(self._folder).as_posix(): _read(path) for path in _files(self._folder)}
         found = self._held.get(name)
         if found is None:
-            raise Refusal(404, "not_found", "There is nothing of that name.")
+            raise Refusal(404, "not_found", "There is nothing of that name.", remedy="The page is at /.")
         headers = {"etag": found.etag, "cache-control": "no-cache", "content-security-policy": CSP}
         if request.headers.get("if-none-match") == found.etag:
             return Response(status_code=304, headers=headers)
