@@ -57,3 +57,35 @@ def test_other_relations_and_hubs_are_passed_over(corpus: ir.Corpus) -> None:
 def test_a_variant_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInput, match="'propagate'"):
         GraphBoost("propagates")
+
+
+RULES = """# Rules
+
+## 1 Fireball
+A bright streak flashes. Whoever is hit is grappled, see Rule 2 and chapter 3.
+
+## 2 Grappled
+Zzz.
+
+# 3 Chapter of monsters
+
+## 3.1 Otyugh
+It is near.
+"""
+
+
+def test_what_a_link_brings_says_so_and_scores_less_than_what_it_follows() -> None:
+    source = ir.CorpusSource.from_mapping({"rules.md": RULES}, name="rules", strategy=Book())
+    corpus = ir.build(source, store=ir.CorpusStore.memory(), embedder="light", floor=False)
+    plain = ir.search(corpus, "bright streak", mode="hybrid", graph="none")
+    hits = ir.search(corpus, "bright streak", mode="hybrid", explain=True)
+    first, second = hits[:2]
+    assert (first.score, first.metadata.get("linked")) == (plain[0].score, None)
+    assert (second.artifact_id, second.metadata["linked"]) == ("rules.md#rules/2-grappled", True)
+    assert 0.2 * first.score == pytest.approx(second.score)
+    assert second.explanation is not None
+    assert second.explanation["boosts"]["expand"] > 0
+    # A heading without text is no answer, and what no link leads to gains nothing.
+    assert all(hit.score == 0 and "linked" not in hit.metadata for hit in hits[2:])
+    # Floors read what the channels found, which links do not change.
+    assert first.channels == plain[0].channels

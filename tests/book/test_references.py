@@ -63,3 +63,12 @@ def test_words_that_only_begin_like_a_reference_are_none() -> None:
 
 def test_an_index_names_everything_and_links_nothing() -> None:
     assert _links(RULES) == _links(RULES[: RULES.index("# Index")])
+
+
+def test_a_title_of_one_word_that_the_whole_book_says_is_no_name() -> None:
+    rules = "".join(
+        f"## Rule of {chr(97 + number)}\nTake {number} files{' and a kraken' if number < 3 else ''}.\n"
+        for number in range(25)
+    )
+    found = _links(f"# Files\nWhat they are.\n# Kraken\nA beast.\n# Rules\n{rules}")
+    assert {said for said, _ in found} == {"kraken"}

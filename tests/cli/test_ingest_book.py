@@ -490,3 +490,10 @@ def test_a_book_that_is_named_without_a_path_is_read_from_where_it_was_or_usuall
     assert ir("ingest", "book", "--book", "other", "--json").json["documents"] == ["monsters.md"]
     assert "not said where the book is" in ir("ingest", "book", "--book", "nowhere").err
     assert "takes one folder" in ir("ingest", "code").err
+
+
+def test_a_model_that_is_not_there_is_told_before_the_book_is_read(ir: Ir, rules: Path) -> None:
+    told = ir("ingest", "book", "rules.md", "--embedder", "light", "--embedding-model", "nomodel")
+    assert told.code == 3
+    assert "nomodel" in told.err
+    assert ir("search", "rules", "fireball").code == 3

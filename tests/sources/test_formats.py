@@ -159,3 +159,11 @@ def test_without_the_extras_such_files_are_skipped_and_the_extra_named(tmp_path:
     assert done.stdout.startswith("['c.md']")
     assert "pip install 'ir-substrate[html]'" in done.stdout
     assert "pip install 'ir-substrate[pdf]'" in done.stdout
+
+
+def test_what_only_leads_about_the_pages_of_a_manual_is_no_text() -> None:
+    page = (
+        "<p>Next: <a>Arms</a>, Previous: <a>Legs</a>, Up: <a>Body</a> &nbsp; [<a>Contents</a>][<a>Index</a>]</p>"
+        "<h2>9.5 Hands<a class=headerlink href='#h'>¶</a></h2><p>Next: wash them, then <a>dry</a> up.</p>"
+    )
+    assert html_text(page)[0] == "## 9.5 Hands\n\nNext: wash them, then dry up."

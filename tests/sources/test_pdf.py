@@ -86,6 +86,22 @@ def test_a_table_of_contents_is_left_out_and_keeps_its_place_among_the_pages() -
     assert "Chapter" not in read.text
     assert "row" in read.text
     assert len(read.pages) == 3
+    prices = [f"{name} {'. ' * 20}{price}" for name, price in zip("ABCDEF", (15, 2, 9, 1, 30, 4), strict=True)]
+    assert "C . ." in pdf_text(made([column(prices)])).text
+
+
+def test_the_lines_of_an_index_are_left_out_and_its_heading_stays() -> None:
+    entries = [
+        f"{word} {'. ' * 20}{page}, {page + 9}" for page, word in enumerate(("Cup", "Leaf", "Milk", "Tea", "Urn"), 3)
+    ]
+    pages = [
+        column(["Prices", "Cheap:", *entries[::-1], "All told.", *PROSE[:2]]),
+        column(["Function Index", *entries]),
+        column(entries),
+    ]
+    text = pdf_text(made(pages, outline=[(1, "Prices", 0), (1, "Function Index", 1)])).text
+    assert "# Function Index" in text
+    assert text.count("Urn") == 1
 
 
 def test_a_few_equal_lines_far_apart_are_not_running_heads() -> None:

@@ -149,6 +149,14 @@ def ingest_book(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
         return _ingest(request, ctx)
 
 
+def _check_models(request: IngestBookRequest) -> None:
+    """Whether every model is there, before a long book is read for nothing."""
+    from ir.embed import make_embedder
+
+    for model in request.embedding_model:
+        make_embedder(model)
+
+
 def workspace_of(ruleset: str) -> str:
     """The workspace of a ruleset: its name in small letters, with dashes for what no workspace is called.
 
@@ -168,6 +176,7 @@ def _ingest(request: IngestBookRequest, ctx: Context) -> IngestBookResponse:
     name = _name_of(request, paths)
     traversal = _traversal(request)
     _check_mongo(request)
+    _check_models(request)
     run_id = request.run_id or new_run_id()
     with _entered(name, paths, request, ctx) as params:
         source = _source(name, params, run_id)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ir.base import Record
-from ir.book.spreading import additive, best, expanded, frontier, propagated
+from ir.book.spreading import Neighbours, additive, best, expanded, followers, frontier, propagated
 from ir.errors import InvalidInput
 from ir.filters import matches
 from ir.options import GRAPHS, SearchOptions, choice, count
@@ -39,6 +39,8 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 _DOCUMENT = "document"
 #: What is enough to be before another.
 _JUST = 1e-9
+#: What comes forward by a link has at least this share of the score of what it stands behind.
+_FOLLOWING = 0.2
 #: How many records of one artifact are looked for, at first and at most.
 _FIRST_RECORDS, _MOST_RECORDS = 4, 64
 
@@ -142,9 +144,16 @@ class GraphBoost:
         near = self._near(pool, held)
         added = np.zeros(len(pool))
         if self.variant == "expand":
-            order = expanded(held.scores, near, hits=settings["seeds"], each=settings["each"], least=settings["least"])
+            told = {"hits": settings["seeds"], "each": settings["each"], "least": settings["least"]}
+            telling = _telling(near, held)
+            order = [held.places[name] for name in expanded(held.scores, telling, **told)]
+            leads = {
+                held.places[name]: held.places[head]
+                for head, linked in reversed(followers(held.scores, telling, **told).items())
+                for name in linked
+            }
             ties = pool.refs if pool.candidates.ties is None else pool.candidates.ties
-            for place, gain in _lifted([held.places[name] for name in order], pool.scores, ties).items():
+            for place, gain in _lifted(order, leads, pool.scores, ties).items():
                 added[place] = gain
             return added
         if self.variant == "additive":
@@ -183,6 +192,7 @@ class _Candidates:
     def __init__(self, pool: Pool) -> None:
         rows, scores = pool.rows, pool.scores
         self._whole_artifacts = bool(pool.options.per_artifact)
+        self._rows = rows
         self.places: dict[str, int] = {}
         self._passages: dict[str, str] = {}
         self._ends: dict[str, list[str]] = {}
@@ -206,9 +216,21 @@ class _Candidates:
         """What a node is called here: the passage that it belongs to, else its own id."""
         return self._passages.get(node, node)
 
+    def is_bare(self, name: str) -> bool:
+        """Whether the passage is a heading without text."""
+        place = self.places.get(name)
+        return place is not None and is_heading(self._rows[place])
+
     def ends(self, name: str) -> list[str]:
         """The nodes that links of a passage start from."""
         return self._ends.get(name, [name])
+
+
+def is_heading(row: Row) -> bool:
+    """Whether a passage is a heading and nothing else."""
+    line = row.text.strip()
+    path = row.metadata.get("section_path")
+    return "\n" not in line and path is not None and line.lstrip("# ") in [str(title) for title in path]
 
 
 def _documents(snapshot: Snapshot, held: _Candidates, found: Iterable[Sequence[str]]) -> set[str]:
@@ -236,7 +258,10 @@ def _records_of(pool: Pool, nodes: Sequence[str]) -> Refs:
     refs = np.array(sorted(found.values()), dtype=np.int64)
     if pool.among is not None:
         refs = np.intersect1d(refs, pool.among)
-    return _allowed(pool.snapshot, refs, pool.question.where)
+    refs = _allowed(pool.snapshot, refs, pool.question.where)
+    if not len(refs):
+        return refs
+    return refs[np.array([not is_heading(row) for row in pool.snapshot.rows(refs)], dtype=np.bool_)]
 
 
 def _allowed(snapshot: Snapshot, refs: Refs, where: Where) -> Refs:
@@ -250,14 +275,29 @@ def _allowed(snapshot: Snapshot, refs: Refs, where: Where) -> Refs:
     return refs[np.array(kept, dtype=np.bool_)]
 
 
-def _lifted(order: Sequence[int], scores: NDArray[np.float64], ties: NDArray[np.int64]) -> dict[int, float]:
-    """What each candidate gains for their order to be this one; nobody loses, and no more gain than have to."""
+def _telling(near: Neighbours, held: _Candidates) -> Neighbours:
+    """Neighbours without those of which a heading is all there is."""
+    return lambda nodes: [[one for one in found if not held.is_bare(one)] for found in near(nodes)]
+
+
+def _lifted(
+    order: Sequence[int], leads: Mapping[int, int], scores: NDArray[np.float64], ties: NDArray[np.int64]
+) -> dict[int, float]:
+    """What candidates gain for their order to be this one; nobody loses, and no more gain than have to.
+
+    ``leads`` says which candidate those that came forward by a link stand behind. They keep their own score where that
+    is enough, and have a share of the other's at least: one that says nothing of the question is still an answer to it.
+    """
     gains: dict[int, float] = {}
     floor, after = float("-inf"), -1
     for place in reversed(order):
-        score = float(scores[place])
-        if score < floor or (score == floor and ties[place] > ties[after]):
-            gains[place] = floor + _JUST - score
-            score = floor + _JUST
-        floor, after = score, place
+        wanted = own = float(scores[place])
+        if place in leads:
+            share = _FOLLOWING * float(scores[leads[place]])
+            wanted = max(own, share) if share > 0 else own
+        if wanted < floor or (wanted == floor and ties[place] > ties[after]):
+            wanted = floor + _JUST
+        if wanted > own:
+            gains[place] = wanted - own
+        floor, after = wanted, place
     return gains

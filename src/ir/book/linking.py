@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ir.book.drawing import TITLES, label_name
-from ir.book.names import Names
+from ir.book.names import Mention, Names
 from ir.book.references import plain_name, references_in
 from ir.links import Edge
 
@@ -15,6 +16,10 @@ __all__ = ["BookLinks", "shorter"]
 
 #: What a heading may be the number of.
 _HEADED = frozenset({"section", "chapter"})
+
+#: A title of one word that more than this share of a book's chunks say, and more than so many, is no name.
+_WORN = 0.05
+_FEW_CHUNKS = 20
 
 Lookup = Callable[[str], Sequence[str]]
 
@@ -52,12 +57,15 @@ class BookLinks:
         related: dict[str, list[Sequence[str]]] = {}
         for one in self._payload.get("related", ()):
             related.setdefault(one[0], []).append(one)
-        for node, entry, text in self._payload["said"]:
+        names = Names(()) if "mentions" in self._without else self._names
+        mentions = [list(names.in_text(text)) for _, _, text in self._payload["said"]]
+        worn = _worn(mentions)
+        for (node, entry, text), mentioned in zip(self._payload["said"], mentions, strict=True):
             seen: set[tuple[str, str]] = set()
             found = (
                 *self._given(node),
                 *self._referred(node, text, unresolved),
-                *self._mentioned(node, entry, text),
+                *_edges(node, entry, (one for one in mentioned if _singular(one.said) not in worn)),
                 *self._related(related.get(node, ())),
             )
             for edge in found:
@@ -129,17 +137,32 @@ class BookLinks:
         elsewhere = self._lookup(label_name(kind, target))
         return list(elsewhere)[:1] if len(elsewhere) == 1 else ()
 
-    def _mentioned(self, node: str, entry: str, text: str) -> Iterator[Edge]:
-        for mention in self._names.in_text(text):
-            for target in mention.entries:
-                if target != entry and not entry.startswith(f"{target}/"):
-                    yield Edge(node, "mentions", target, None, {"said": mention.said, "resolution": "exact"})
-
     def _related(self, found: Sequence[Sequence[str]]) -> Iterator[Edge]:
         """What the configured relations found leads to the section of that name, else to the thing itself."""
         for node, relation, target, entity in found:
             entries = () if target.isdigit() else self._targets("name", plain_name(target))
             yield Edge(node, relation, entries[0] if entries else entity, None, {"said": target})
+
+
+def _worn(mentions: Sequence[Sequence[Mention]]) -> frozenset[str]:
+    """Single words that are titles, and that so many chunks say that they are words like others: "Files"."""
+    chunks: Counter[str] = Counter()
+    for several in mentions:
+        said = {_singular(mention.said) for mention in several}
+        chunks.update(name for name in said if " " not in name)
+    most = max(_FEW_CHUNKS, _WORN * len(mentions))
+    return frozenset(name for name, count in chunks.items() if count > most)
+
+
+def _edges(node: str, entry: str, mentions: Iterable[Mention]) -> Iterator[Edge]:
+    for mention in mentions:
+        for target in mention.entries:
+            if target != entry and not entry.startswith(f"{target}/"):
+                yield Edge(node, "mentions", target, None, {"said": mention.said, "resolution": "exact"})
+
+
+def _singular(said: str) -> str:
+    return plain_name(said).removesuffix("s")
 
 
 def shorter(number: str) -> Iterator[str]:

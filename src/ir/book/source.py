@@ -29,6 +29,7 @@ _NO_RULES = "none"
 #: So many books, and so many characters at each of some places, are looked at to tell their language.
 _SAMPLED = 2
 _SAMPLE = 1000
+_UNLOCK = "Save it without the password first (qpdf --decrypt, for one)."
 #: So many files are named in an error.
 _NAMED = 5
 
@@ -217,7 +218,10 @@ class BookScope(Mapping[str, Any]):
             return SourceError("Nothing was read: the book is empty.", remedy="Check the file.")
         why = "; ".join(f"{one.id}: {one.reason}" for one in told[:_NAMED])
         more = f"; and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
-        return SourceError(f"Nothing could be read of it. {why}{more}.", remedy="Give a file that can be read.")
+        locked = any("password" in one.reason for one in told)
+        return SourceError(
+            f"Nothing could be read of it. {why}{more}.", remedy=_UNLOCK if locked else "Give a file that can be read."
+        )
 
     def _known(self) -> _Read:
         if self._read is None:

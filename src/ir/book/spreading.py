@@ -12,7 +12,7 @@ from math import sqrt
 from ir.errors import InvalidInput
 from ir.options import count
 
-__all__ = ["Neighbours", "additive", "expanded", "frontier", "propagated"]
+__all__ = ["Neighbours", "additive", "expanded", "followers", "frontier", "propagated"]
 
 Neighbours = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
@@ -89,21 +89,29 @@ def expanded(
     The first stays the first. Where a hit has one link, that tells; of ``n`` only those do that score at least
     ``least · (1 − 1/√n)`` of what the hit does, and the others stay where they are.
     """
-    _check(hits, 1, 1.0, 1.0)
     order = best(scores, len(scores))
-    heads = order[:hits]
-    behind: dict[str, list[str]] = {}
-    for head, found in zip(heads, neighbours(heads), strict=True):
-        others = [node for node in dict.fromkeys(found) if node != head]
-        floor = least * (1 - 1 / sqrt(len(others))) * scores[head] if len(others) > 1 and least else float("-inf")
-        linked = {node: scores[node] for node in others if node in scores and node not in heads}
-        behind[head] = best({node: score for node, score in linked.items() if score >= floor}, each)
+    behind = followers(scores, neighbours, hits=hits, each=each, least=least)
     placed: dict[str, None] = {}
     for node in order:
         if node not in placed:
             placed[node] = None
             placed.update(dict.fromkeys(one for one in behind.get(node, ()) if one not in placed))
     return list(placed)
+
+
+def followers(
+    scores: Mapping[str, float], neighbours: Neighbours, *, hits: int, each: int, least: float
+) -> dict[str, list[str]]:
+    """What each of the first ``hits`` is followed by in :func:`expanded`."""
+    _check(hits, 1, 1.0, 1.0)
+    heads = best(scores, hits)
+    behind: dict[str, list[str]] = {}
+    for head, found in zip(heads, neighbours(heads), strict=True):
+        others = [node for node in dict.fromkeys(found) if node != head]
+        floor = least * (1 - 1 / sqrt(len(others))) * scores[head] if len(others) > 1 and least else float("-inf")
+        linked = {node: scores[node] for node in others if node in scores and node not in heads}
+        behind[head] = best({node: score for node, score in linked.items() if score >= floor}, each)
+    return behind
 
 
 def best(scores: Mapping[str, float], most: int) -> list[str]:

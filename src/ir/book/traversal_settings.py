@@ -30,7 +30,10 @@ def read_traversal(path: str | Path) -> TraversalConfig:
         text = Path(path).expanduser().read_text("utf-8")
         told = json.loads(text) if str(path).lower().endswith(".json") else tomllib.loads(text)
     except (OSError, UnicodeError, ValueError) as error:
-        raise InvalidInput(f"The traversal configuration in {path} cannot be read: {error}") from error
+        raise InvalidInput(
+            f"The traversal configuration in {path} cannot be read: {getattr(error, 'strerror', None) or error}.",
+            remedy="Give a file in TOML or JSON; docs/books.md names its fields.",
+        ) from error
     if not isinstance(told, Mapping):
         raise InvalidInput(f"The traversal configuration in {path} is not a table of fields.")
     known = [item.name for item in fields(TraversalConfig)]

@@ -65,7 +65,8 @@ def location(found: Found) -> str:
 
 
 def _plain(found: Found, words: Mapping[str, str]) -> str:
-    lines = [f"{location(found)}: {found.hit.score:.3f} {_cut(found.citation)}"]
+    linked = "(linked) " if found.hit.metadata.get("linked") else ""
+    lines = [f"{location(found)}: {found.hit.score:.3f} {linked}{_cut(found.citation)}"]
     lines += [f"    {reason}" for reason in _reasons(found, words)]
     return visible("\n".join(lines))
 
@@ -97,6 +98,8 @@ def _pretty(found: Found, words: Mapping[str, str], before: str = "") -> Rendera
     linked = f"bold cyan{link_to(place.path)}"
     head = Text.assemble((f"{found.rank:>2}  {one_line(before)}", "dim"), (location(found), linked), overflow="fold")
     head.append(f"  {found.hit.score:.3f}", style="dim")
+    if found.hit.metadata.get("linked"):
+        head.append("  linked", style="dim")
     heading = _heading(found)
     if heading:
         head.append(f"  {one_line(heading)}", style="green")

@@ -13,17 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 from ir.options import SearchOptions
 from ir.retrieve.boosts import add_boost
+from ir.retrieve.candidates import Pick
 from ir.retrieve.pool import Pool
 
 if TYPE_CHECKING:
     from ir.protocols import Refs
 
-__all__ = ["apply_graph", "graph_of"]
+__all__ = ["LINKED", "apply_graph", "came_by_link", "graph_of"]
 
 GraphBoost = Callable[[Pool], Any]
 
 #: Where boosts along links are made of a name or a table of fields; it is imported by the first search that needs it.
 _PLACE = "ir.book.boosts"
+#: Less than this only tells equal scores apart.
+_NOTICEABLE = 1e-8
+
+
+#: The field of a hit that says that a link brought it here.
+LINKED = "linked"
+
+
+def came_by_link(pick: Pick) -> bool:
+    """Whether a link brought a hit to its place: one put it behind another, or no channel found it."""
+    if pick.boosts.get("expand", 0.0) > _NOTICEABLE:
+        return True
+    return "propagate" in pick.boosts and all(found["rank"] is None for found in pick.channels.values())
 
 
 def graph_of(options: SearchOptions) -> GraphBoost:

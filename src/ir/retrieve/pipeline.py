@@ -24,6 +24,7 @@ from ir.retrieve.channels import Question, as_queries, embed_query
 from ir.retrieve.explain import explanation
 from ir.retrieve.feedback import fed_back, undo_feedback
 from ir.retrieve.fusion import DFLT_SATURATION, ORDINAL_FUSIONS
+from ir.retrieve.graphs import LINKED, came_by_link
 from ir.retrieve.names import opened
 from ir.retrieve.ranking import Ranked, rank
 from ir.retrieve.spaces import answered_by, missing_vectors, space_of
@@ -229,7 +230,7 @@ class _Session:
         ordinal = self.meta["fusion"] in ORDINAL_FUSIONS and not self.meta["reranked"]
         return [
             SearchHit.of_row(
-                row,
+                row._replace(metadata={**row.metadata, LINKED: True}) if came_by_link(pick) else row,
                 pick.score,
                 name,
                 pick.channels,

@@ -21,6 +21,12 @@ _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SPACE = re.compile(r"[ \t\r\f\v\u00a0]*\n[ \t\r\f\v\u00a0]*")
 _GAPS = re.compile(r"\n{3,}")
+#: What only serves to get about: lines that turn the pages of a manual, and signs beside its headings.
+_ANCHORS = frozenset({"¶", "#", "§", "🔗"})
+_TURNING = re.compile(
+    r"^\W*(?:next|previous|prev|up|top): .{1,200}(?:, (?:previous|prev|up): |\[(?:contents|index)\]).*$\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def html_text(page: str) -> tuple[str, str | None]:
@@ -39,8 +45,13 @@ def html_text(page: str) -> tuple[str, str | None]:
         soup = bs4.BeautifulSoup(page, "html.parser")
     named = soup.find("title")
     title = " ".join(named.get_text().split()) if named is not None else ""
-    text = _render(soup, bs4)
+    text = _TURNING.sub("", _render(soup, bs4)).strip()
     return text, title or None
+
+
+def _is_anchor(node: Any) -> bool:
+    """Whether an element is the sign beside a heading that links to it."""
+    return node.name == "a" and len(node.contents) == 1 and str(node.contents[0]).strip() in _ANCHORS
 
 
 def _render(soup: Any, bs4: Any) -> str:
@@ -54,7 +65,7 @@ def _render(soup: Any, bs4: Any) -> str:
         elif isinstance(node, bs4.NavigableString):
             if type(node) in (bs4.NavigableString, bs4.CData):
                 text.write(str(node) if verbatim else re.sub(r"\s+", " ", node))
-        elif node.name not in _UNSEEN:
+        elif node.name not in _UNSEEN and not _is_anchor(node):
             # Code within code is in the same block.
             name = "" if verbatim and node.name == "pre" else node.name
             text.enter(name)

@@ -49,7 +49,7 @@ def pdf_text(data: bytes) -> PdfText:
         except Exception as error:
             if "password" in str(error).lower():
                 raise NotText("PDF is protected by a password") from error
-            raise NotText(f"PDF cannot be read: {' '.join(str(error).split())[:200]}") from error
+            raise NotText(f"PDF cannot be read: {' '.join(str(error).split())[:200].rstrip('.')}") from error
         try:
             outline = _outline(document)
             pages = [_page(document, index, sizes=not outline) for index in range(len(document))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ _LONGEST_HEADING = 90
 _DEEPEST = 6
 #: The number of a heading has at most so many signs, and is written so once only letters and digits are left.
 _NUMBER = 12
-_BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])|[a-z]?\d+")
+_BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])?|[a-z]?\d+")
 #: What many books print above the title of a chapter, in a line or two.
 _OVER_TITLE = re.compile(r"(?:chapter|part|appendix)(?:\d+|[a-z]{1,12})?", re.IGNORECASE)
 _WORDS = (
@@ -31,8 +31,10 @@ _WORDS = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 #: A line of a table of contents: leaders, then a page; of a page of contents at least half are, and so many.
-_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlcIVXLC\-]{0,8}$")
+_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*(\d+|[ivxlcIVXLC]*)$")
 _FEWEST_LEADERS = 4
+#: A line of an index ends in pages.
+_INDEXED = re.compile(r"(?:(?:\s?[.·…]){3,}\s*|,\s*)\d+(?:[\s,–-]+\d+)*,?$")
 #: The number of a page at the edge of a line of its own, or of one with a title.
 _FIRST_NUMBER, _LAST_NUMBER = re.compile(r"^(\d{1,4})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,4})$")
 #: So often may a line stand far above the one before it: once for each further column, and once for a foot note.
@@ -70,6 +72,7 @@ def laid_out(pages: Sequence[Page], outline: Sequence[Entry]) -> list[str]:
     ordered = [page._replace(lines=_without_contents(in_reading_order(page))) for page in pages]
     heads = running_heads(ordered)
     headings = _by_outline(ordered, outline, heads) if outline else _by_size(ordered, heads)
+    _leave_out_index(ordered, headings, heads)
     return [
         "\n".join(_shown(page.lines, heads[number], headings.get(number, {}))) for number, page in enumerate(ordered)
     ]
@@ -141,15 +144,33 @@ def running_heads(pages: Sequence[Page]) -> list[set[int]]:
             near = [other for other, _ in where[max(0, at - 1) : at + 2] if other != number]
             if any(abs(other - number) <= _APART for other in near):
                 found[number].add(place)
-    for number, places in printed_numbers(pages).items():
-        found[number].update(places)
+    for number, numbers in printed_numbers(pages).items():
+        found[number].update(numbers)
     return found
 
 
 def _without_contents(lines: list[Line]) -> list[Line]:
     """Nothing where the page is one of a table of contents: it names every section, and says nothing about any."""
-    leaders = sum(_LEADERS.search(line.text) is not None for line in lines)
-    return [] if leaders >= _FEWEST_LEADERS and 2 * leaders >= len(lines) else lines
+    leaders = [match for match in (_LEADERS.search(line.text) for line in lines) if match is not None]
+    if len(leaders) < _FEWEST_LEADERS or 2 * len(leaders) < len(lines):
+        return lines
+    numbers = [int(match[1]) for match in leaders if match[1].isdigit()]
+    falls = sum(after < number for number, after in pairwise(numbers))  # a list of prices is in no order
+    return [] if 10 * falls <= len(numbers) else lines
+
+
+def _leave_out_index(
+    pages: Sequence[Page], headings: Mapping[int, Mapping[int, list[str]]], heads: Sequence[set[int]]
+) -> None:
+    """Count the lines of an index among the heads that are left out: they say where all else is said."""
+    title = ""
+    for number, page in enumerate(pages):
+        marked = headings.get(number, {})
+        title = next((said for place in sorted(marked, reverse=True) for said in reversed(marked[place])), title)
+        if title.casefold().endswith("index"):
+            listed = sum(_INDEXED.search(line.text) is not None for line in page.lines)
+            if listed >= _FEWEST_LEADERS and 2 * listed >= len(page.lines):
+                heads[number].update(range(len(page.lines)))
 
 
 def printed_numbers(pages: Sequence[Page]) -> dict[int, dict[int, int]]:
