@@ -34,7 +34,7 @@ export function readFilter(text) {
   }
   const parts = text.split(/[,\n]/).map((one) => one.trim()).filter(Boolean).map((one) => {
     const found = /^([^=!<>~\s]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*)$/s.exec(one);
-    if (!found) throw new Error(`“${one}” is no condition. Write field=value, or use != >= <= > < ~ (contains).`);
+    if (!found || !found[3] || /^[=<>~]/.test(found[3])) throw new Error(`“${one}” is no condition. Write field=value, or use != >= <= > < ~ (contains).`);
     return { [found[1]]: { [SIGNS[found[2]]]: plain(found[3]) } };
   });
   return parts.length === 1 ? parts[0] : { $and: parts };
