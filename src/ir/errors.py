@@ -21,6 +21,7 @@
     ├── RerankError                      a reranker did not answer usefully
     ├── KeywordError                     an engine for words did not answer usefully
     ├── QuotaExceeded                    a workspace would hold more than it may
+    ├── TooManyJobs                      a workspace has begun as many jobs as it may
     ├── AccessUnavailable                nobody can tell now who may ask, or how much
     ├── ClientError                      the settings of an agent's client cannot be read or changed
     ├── Cancelled                        whoever asked does not want the answer any more
@@ -64,6 +65,7 @@ __all__ = [
     "SeedNotFound",
     "SourceError",
     "StoreUnwritable",
+    "TooManyJobs",
 ]
 
 
@@ -185,6 +187,10 @@ class KeywordError(IrError):
 
 class QuotaExceeded(IrError):
     """A workspace would hold more than its quota allows; nothing was written."""
+
+
+class TooManyJobs(IrError):
+    """A workspace has as many jobs running or waiting as it may; another can begin when one of them has ended."""
 
 
 class AccessUnavailable(IrError):

@@ -1,4 +1,5 @@
-"""The stores that tests run over: this machine, PostgreSQL, and Milvus, each a real server of the process's own."""
+"""The stores that tests run over: this machine, PostgreSQL, Milvus and MongoDB (DocumentDB, not mongod), each a real
+server of the process's own."""
 
 from __future__ import annotations
 
@@ -12,12 +13,14 @@ from pathlib import Path
 
 import pytest
 from tests.extras import needs
+from tests.store.mongo.fixtures import new_database_url
 from tests.store.postgres.fixtures import new_database, shared_server
 
 STORES = (
     "local",
     pytest.param("postgresql", marks=pytest.mark.slow),
     pytest.param("milvus", marks=pytest.mark.slow),
+    pytest.param("mongodb", marks=pytest.mark.slow),
 )
 _numbers = count(1)
 
@@ -40,6 +43,8 @@ def address_of(kind: str) -> str:
     """Where corpora are to be kept, as the setting `store` says it; nothing is kept there yet."""
     if kind == "postgresql":
         return shared_server().url(new_database(shared_server()))
+    if kind == "mongodb":
+        return new_database_url()
     return f"milvus://{shared_milvus()}" if kind == "milvus" else "local"
 
 

@@ -114,7 +114,7 @@ def test_other_corpora_are_ranked_as_before_unless_asked_otherwise(built: Callab
     corpus = built(FILES, ir.Chunked())
     usual, plain = (corpus.search("open_session", mode="hybrid", ranking=one) for one in (None, "plain"))
     assert [(hit.artifact_id, hit.score) for hit in usual] == [(hit.artifact_id, hit.score) for hit in plain]
-    assert stage(usual)["why"] == "the corpus is not source code"
+    assert stage(usual)["why"] == "the corpus is neither source code nor a book"
     assert files_of(corpus.search("open_session", mode="hybrid", ranking="code"))[0] == "app/session.py"
 
 
@@ -181,7 +181,7 @@ def test_a_ranking_of_ones_own(built: Callable[..., ir.Corpus]) -> None:
 
 
 def test_an_unknown_ranking_is_told_with_those_that_there_are(built: Callable[..., ir.Corpus]) -> None:
-    with pytest.raises(InvalidInput, match="'code', 'plain'"):
+    with pytest.raises(InvalidInput, match="'code', 'book', 'plain'"):
         built(FILES).search("x", ranking="prose")
 
 

@@ -25,6 +25,22 @@ def test_headings_are_those_of_the_outline_with_the_number_that_the_page_has() -
     assert lines == ["# 1 Combat", "## 1.1 Attack of Opportunity", "# Not on its page"]
 
 
+def test_the_line_above_a_heading_is_no_part_of_it() -> None:
+    pages = [
+        column(["Tea Manual, Release 4.6.2", "1.1 Water", *PROSE[:3], "as it was said.", "1.2 Leaves", *PROSE]),
+        column(["CHAPTER", "TWO", "CUPS", *PROSE]),
+    ]
+    outline = [(1, "Water", 0), (1, "Leaves", 0), (1, "Cups", 1)]
+    text = pdf_text(made(pages, outline=outline)).text
+    assert [line for line in text.split("\n") if line.startswith("#")] == [
+        "# 1.1 Water",
+        "# 1.2 Leaves",
+        "# Chapter 2: CUPS",
+    ]
+    assert "as it was said." in text
+    assert "TWO" not in text
+
+
 def test_without_an_outline_larger_lines_are_headings() -> None:
     pages = [
         [(50, 760, 20, "The Book of Tea"), (50, 700, 14, "Green tea"), *column(PROSE, top=680)],
@@ -49,6 +65,27 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     assert "A Chapter" not in text
     assert "Only on page five." in text
     assert not any(line.strip().isdigit() for line in text.split("\n"))
+
+
+def test_a_foot_with_the_title_of_the_chapter_beside_the_number_is_left_out() -> None:
+    titles = ("Water", "Leaves", "Cups", "Milk", "Sugar", "Time")
+    pages = [
+        column([f"All about {title}.", *PROSE, f"Chapter 2. {title} {number}" if number % 2 else f"{number} {title}"])
+        for number, title in enumerate(titles, 9)
+    ]
+    text = pdf_text(made(pages)).text
+    assert "All about Milk." in text
+    assert not [title for number, title in enumerate(titles, 9) if f"{title} {number}" in text or f"{number} " in text]
+
+
+def test_a_table_of_contents_is_left_out_and_keeps_its_place_among_the_pages() -> None:
+    contents = [f"{number} Chapter {'. ' * 20}{number * 7}" for number in range(1, 9)]
+    read = pdf_text(
+        made([column(["Contents", *contents, "9 Index 80"]), column(PROSE), column(["A . . . . row", *PROSE])])
+    )
+    assert "Chapter" not in read.text
+    assert "row" in read.text
+    assert len(read.pages) == 3
 
 
 def test_a_few_equal_lines_far_apart_are_not_running_heads() -> None:
@@ -95,6 +132,13 @@ def test_printed_page_labels_are_cited(tmp_path: Path) -> None:
     context = Context(Settings.load({"embedder": "light", "mode": "lexical"}))
     (found,) = answer(operation, SearchRequest("pears", str(tmp_path)), context).found
     assert (found.citation.page, found.citation.page_label) == (3, "1")
+
+
+def test_without_labels_the_numbers_that_are_printed_are_cited() -> None:
+    front = [column(["The Book of Tea"]), column(PROSE)]
+    pages = [column([f"Tea 5.4 {number}", f"All about {number}.", *PROSE]) for number in range(1, 7)]
+    assert pdf_text(made([*front, *pages])).labels == ["[1]", "[2]", "1", "2", "3", "4", "5", "6"]
+    assert pdf_text(made([*front, column(PROSE)])).labels == ["1", "2", "3"]
 
 
 def test_the_section_of_a_hit_is_that_of_the_outline(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ import ir
 from ir import system
 
 PACKAGE = Path(ir.__file__).parent
-#: Where the ways of one system may be named: the seam, and a server for tests that runs on Unix alone.
-ALLOWED = ("system/", "testing/postgres_server.py")
+#: Where the ways of one system may be named: the seam, and servers for tests that run on Unix alone.
+ALLOWED = ("system/", "testing/postgres_server.py", "testing/documentdb_")
 ONLY_SOMEWHERE = {
     *("fcntl", "msvcrt", "resource", "pwd", "grp", "termios", "winreg", "ctypes"),
     *("os.fsync", "os.kill", "os.killpg", "os.fork", "os.pwrite", "os.pread", "os.geteuid", "os.getuid", "os.chown"),

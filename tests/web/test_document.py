@@ -29,6 +29,14 @@ def test_the_schemas_are_those_of_the_operations(served: Served) -> None:
             assert "example" in told
 
 
+def test_the_document_is_made_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = served.get("/openapi.json")
+    monkeypatch.setattr(served.application, "_make_api", None)  # whoever made it again would fail
+    again = served.get("/openapi.json")
+    assert again.body == first.body
+    assert served.get("/openapi.json", If_None_Match=again.headers["etag"]).status == 304
+
+
 def test_an_example_is_a_request_that_is_understood(served: Served) -> None:
     for path, ways in document(served)["paths"].items():
         if "post" in ways and path != "/v1/build":

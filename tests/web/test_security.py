@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socket
+import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -314,6 +315,43 @@ def test_those_who_come_while_too_many_wait_are_sent_away(notes: Path) -> None:
 
 
 # -- other names, other pages
+
+
+def test_idle_clients_keep_nobody_away(notes: Path) -> None:
+    with serving(replace(LIMITS, connections=10)) as served:
+        idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(40)]
+        try:
+            for path in ("/healthz", "/readyz"):
+                assert served.get(path).status == 200
+            assert served.call("search", **QUESTION).status == 200
+            first = idle[0].makefile("rb").read()
+            assert first.startswith(b"HTTP/1.1 408 ")
+            assert b"application/problem+json" in first
+        finally:
+            for one in idle:
+                one.close()
+
+
+def test_busy_clients_leave_room_for_those_who_look_whether_the_server_is_well(notes: Path) -> None:
+    held = threading.Event()
+    with serving(replace(LIMITS, connections=4, reserve=3)) as served:
+        job = served.application.jobs.start("build", "default", "notes", lambda job: held.wait(30))
+        busy = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(4)]
+        try:
+            for one in busy:
+                one.sendall(
+                    f"GET /v1/jobs/{job.handle}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
+                )
+                assert one.recv(12) == b"HTTP/1.1 200"
+            assert served.get("/healthz").status == 200
+            assert served.get("/readyz").status == 200
+            answer = served.get("/v1/jobs")
+            assert (answer.status, answer.code) == (503, "overloaded")
+            assert answer.headers["retry-after"]
+        finally:
+            held.set()
+            for one in busy:
+                one.close()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", "localhost@evil", ""])

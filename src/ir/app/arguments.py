@@ -28,9 +28,15 @@ __all__ = [
     "SURFACES",
     "SYMBOL",
     "TARGET",
+    "UPGRADE",
     "K",
 ]
 
+UPGRADE = Arg(
+    "whether a better model reads everything after the fast one, where no embedder was chosen",
+    flag="--upgrade/--no-upgrade",
+    help="Whether the better model reads too, where no embedder was chosen.",
+)
 QUERY = Arg("what to look for", blank=False, max_chars=100_000)
 TARGET = Arg("a corpus name, a folder or a file", blank=False, metavar="CORPUS|PATH")
 CORPUS = Arg("the name of a corpus", blank=False, metavar="CORPUS")
@@ -85,6 +91,7 @@ EMBEDDER = Arg(
     "the embedding model: box, default or a model's name",
     blank=False,
     bare=True,
+    setting="embedder",
     metavar="NAME",
     complete="ir.embed.models:known_names",
 )

@@ -44,7 +44,14 @@ class AskRequest(Value):
     filter: Annotated[Mapping[str, Any] | None, FILTER] = None
     embedder: Annotated[str | None, EMBEDDER] = None
     rerank: Annotated[
-        str | None, Arg("read the best again by this reranker", metavar="NAME", blank=False, bare=True)
+        str | None,
+        Arg(
+            "read the best again by this reranker",
+            metavar="NAME",
+            blank=False,
+            bare=True,
+            setting="retrieval.reranker",
+        ),
     ] = None
     llm: Annotated[bool | None, Arg("ask the configured language model; without, the best sentences answer")] = None
     context_tokens: Annotated[

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER, TARGET
+from ir.app.arguments import EMBEDDER, TARGET, UPGRADE
 from ir.app.context import Context
 from ir.app.embedders import FastFirst, embedder_for, fast_first
 from ir.app.fields import Arg
@@ -82,14 +82,7 @@ class BuildRequest(Value):
             complete="ir.app.arguments:languages",
         ),
     ] = None
-    upgrade: Annotated[
-        bool | None,
-        Arg(
-            "whether a better model reads everything after the fast one, where no embedder was chosen",
-            flag="--upgrade/--no-upgrade",
-            help="Whether the better model reads too, where no embedder was chosen.",
-        ),
-    ] = None
+    upgrade: Annotated[bool | None, UPGRADE] = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FastFirst",
+    "chosen_for",
     "embedder_for",
     "fast_first",
     "hint_at_another",
@@ -188,6 +189,16 @@ def _own(target: Target, ctx: Context) -> str | None:
             remedy="Build it from Python with that one, or with another one by --embedder NAME.",
         )
     return held
+
+
+def chosen_for(name: str) -> set[str]:
+    """The embedders that the user chose for a corpus: the one it is registered with, and the one that built it."""
+    from ir.registry import get
+
+    chosen = {str((get(name) or {}).get("embedder") or "")}
+    with suppress(IrError):  # one that was never built, or cannot be read, has no other
+        chosen.add(_held(name) or "")
+    return chosen - {""}
 
 
 def _held(name: str) -> str | None:

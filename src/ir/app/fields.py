@@ -61,7 +61,8 @@ class Arg:
     and that of a ``negated`` one turns it off.
 
     Programs that are not the user may not give a ``private`` field at all, and a ``bare`` one only as a name: no path
-    and no address of a server comes in through them.
+    and no address of a server comes in through them. A field with a ``setting`` may name a server that texts are sent
+    to; such programs may name there what the user chose, in that setting or for the corpus, and no other.
     """
 
     doc: str = ""
@@ -81,6 +82,7 @@ class Arg:
     negated: bool = False
     private: bool = False
     bare: bool = False
+    setting: str | None = None
 
     def allowed(self) -> tuple[str, ...]:
         """The words that the field may be; nothing if any will do."""
@@ -392,10 +394,9 @@ def check_outside(shape: type[Any], data: Mapping[str, Any]) -> None:
     known = fields_of(shape)
     public = {name: field for name, field in known.items() if not field.arg.private}
     for name, value in data.items():
-        if name in known:
-            choice("field", name, public)
-            if public[name].arg.bare and isinstance(value, str) and not is_bare(value):
-                raise InvalidInput(f"{name} must be a plain name, not {_shown(value)}.")
+        choice("field", name, public)
+        if public[name].arg.bare and isinstance(value, str) and not is_bare(value):
+            raise InvalidInput(f"{name} must be a plain name, not {_shown(value)}.")
 
 
 #: A word that leads nowhere: no folder, no parent, no home, no address.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER
+from ir.app.arguments import EMBEDDER, UPGRADE
 from ir.app.building import build_target, upgraded
 from ir.app.context import Context
 from ir.app.embedders import embedder_for, fast_first
@@ -47,14 +47,7 @@ class IngestRequest(Value):
         Arg("the branch that the files are of, if not the one that is checked out", blank=False, metavar="NAME"),
     ] = None
     embedder: Annotated[str | None, EMBEDDER] = None
-    upgrade: Annotated[
-        bool | None,
-        Arg(
-            "whether a better model reads everything after the fast one, where no embedder was chosen",
-            flag="--upgrade/--no-upgrade",
-            help="Whether the better model reads too, where no embedder was chosen.",
-        ),
-    ] = None
+    upgrade: Annotated[bool | None, UPGRADE] = None
 
 
 @dataclass(frozen=True)

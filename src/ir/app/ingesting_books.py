@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ir.app.arguments import EMBEDDER
+from ir.app.arguments import EMBEDDER, UPGRADE
 from ir.app.book_vectors import add_spaces, check_embedded, draw_similar_again, tell_siblings
 from ir.app.building import build_target, upgraded
 from ir.app.context import Context
@@ -98,14 +98,7 @@ class IngestBookRequest(Value):
     ] = None
     run_id: Annotated[str | None, Arg("the name of this run; by default the time", blank=False, metavar="ID")] = None
     dry_run: Annotated[bool, Arg("only list what would change", short="-n")] = False
-    upgrade: Annotated[
-        bool | None,
-        Arg(
-            "whether a better model reads everything after the fast one, where no embedder was chosen",
-            flag="--upgrade/--no-upgrade",
-            help="Whether the better model reads too, where no embedder was chosen.",
-        ),
-    ] = None
+    upgrade: Annotated[bool | None, UPGRADE] = None
 
 
 @dataclass(frozen=True)

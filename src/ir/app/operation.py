@@ -81,9 +81,21 @@ class Operation(Generic[Request, Response]):
 
             ctx = Context()
         if not telemetry.is_on():
-            return self.run(check(request), ctx)
+            return self._answer(request, ctx)
         with telemetry.request(self.name, door=ctx.door, query=_query_of(request)):
-            return self.run(check(request), ctx)
+            return self._answer(request, ctx)
+
+    def check(self, request: Request, ctx: Context) -> Request:
+        """The request, once its fields are found right, and what it would send texts to is the user's choice."""
+        checked = check(request)
+        if ctx.for_agent:
+            from ir.app.servers import check_servers
+
+            check_servers(checked, ctx)
+        return checked
+
+    def _answer(self, request: Request, ctx: Context) -> Response:
+        return self.run(self.check(request, ctx), ctx)
 
 
 def _query_of(request: Value) -> str | None:

@@ -35,6 +35,7 @@ _FOR_AGENTS = {
     "embedder_error": "Ask by words alone with mode='lexical'.",
     "missing_extra": "Ask the user to install it.",
     "no_ledger_entry": "A search shows the ids of artifacts.",
+    "too_many_jobs": "Try again when one of them has ended.",
     "quota_exceeded": "Ask the user to remove what is not needed, or to allow more.",
     "outside_corpus": "Name a corpus that `status` lists, and paths inside it.",
 }

@@ -60,6 +60,7 @@ class SearchRequest(Value):
             metavar="NAME",
             complete=("maxsim", "cross-encoder:", "http:"),
             bare=True,
+            setting="retrieval.reranker",
         ),
     ] = None
     words: Annotated[str | None, Arg("the words to look for, if other than the query", metavar="TEXT", blank=False)] = (

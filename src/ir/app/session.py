@@ -20,6 +20,7 @@ from ir.app.context import AGENT_DOORS, Caller, Context, Defer
 from ir.app.fields import check_outside, clamped
 from ir.app.operation import DOORS, Operation, Value, find_operation, operations
 from ir.app.pool import Pool
+from ir.app.servers import corpora_of
 from ir.config import Settings, user_file
 from ir.config.workspace import in_workspace
 from ir.errors import InvalidInput
@@ -123,11 +124,10 @@ class Session:
         with chosen:
             ctx = self.context(door=door, caller=caller)
             try:
+                found.check(request, ctx)
                 if found.precheck is not None:
                     found.precheck(request, ctx)
-                found_words = [getattr(request, name, None) or () for name in ("target", "corpus", "corpora")]
-                words = [word for one in found_words for word in ((one,) if isinstance(one, str) else one)]
-                return next(iter([ctx.target(word).name for word in words]), "")
+                return next(iter([ctx.target(word).name for word in corpora_of(request)]), "")
             finally:
                 ctx.release()
 

@@ -17,7 +17,9 @@ TITLES = "book-titles"
 _MOST_TITLES = 200_000
 #: Kinds of passages that are about one thing, which is called as their section is.
 _THINGS = frozenset({"spell", "feat", "item"})
-_LABELLED = ("table ", "figure")
+_LABELLED = ("table ", "figure", "fig. ")
+#: Sections that name all others and say nothing of them.
+_LISTS = ("index", "contents")
 
 
 def label_name(kind: str, number: str) -> str:
@@ -71,6 +73,12 @@ class Drawing:
         if "contains" not in self._without:  # else whoever drew it has declared the sections
             self._declare(Node(section_id, "section", {"title": path[-1], "section_path": list(path)}))
         self._edge(above or self._item, "contains", section_id)
+        number = numbered(path[-1])
+        if above is not None and len(path) > 1 and number is not None and numbered(path[-2]) is None:
+            # The chapter of 9.1 is the ninth, also if its title does not say so.
+            whole, dot, _ = number[1].rpartition(".")
+            if dot:
+                self._labels.setdefault(f"{number[0]}:{whole}", above)
 
     def entry(self, title: str, node: str) -> None:
         """That a node is what a title stands for."""
@@ -99,7 +107,8 @@ class Drawing:
             if relation not in self._without:
                 self._declare(Node(entity_id(kind, target), "entity", {"name": target}))
                 self._related.append([node, relation, target, entity_id(kind, target)])
-        self._said.append([node, entry, text])
+        if not self._is_list(about):
+            self._said.append([node, entry, text])
         if about.get("page") is not None:
             self._pages.setdefault(str(about["page"]), node)
         if about.get("page_label") is not None:
@@ -127,6 +136,12 @@ class Drawing:
         defines |= {f"book-label:{name}": [entry] for name, entry in self._labels.items()}
         return Symbols(defines, [Use(node, "mentions", "") for node, _, _ in self._said], payload)
 
+    @staticmethod
+    def _is_list(about: Mapping[str, Any]) -> bool:
+        """Whether a chunk is one of an index or a table of contents."""
+        path = about.get("section_path")
+        return bool(plain_name(str(path[-1])).endswith(_LISTS)) if path else False
+
     def _describe(self, node: str, of: str, about: Mapping[str, Any]) -> None:
         """A passage that is a spell describes the spell that its section is called after; the first one does."""
         kind, path = about.get("content_kind"), about.get("section_path")
@@ -141,10 +156,10 @@ class Drawing:
 
     def _see_labels(self, node: str, text: str) -> None:
         """Tables and figures are referred to by the number of their caption."""
-        if "able " not in text and "igure" not in text and "TABLE " not in text and "FIGURE" not in text:
+        if not any(sign in text for sign in ("able ", "igure", "ig. ", "TABLE ", "FIGURE")):
             return
         for line in text.split("\n"):
-            number = numbered(line) if line[:6].lower() in _LABELLED else None
+            number = numbered(line) if line[:6].lower().startswith(_LABELLED) else None
             if number is not None:
                 self._labels.setdefault(f"{number[0]}:{number[1]}", node)
 

@@ -139,7 +139,12 @@ class _Others:
         return self._titles
 
     def _by_label(self, kind: str, number: str) -> tuple[str, str] | None:
-        """What one book alone has under a number: which of two is meant, nobody knows."""
+        """What one book alone has under a number: which of two is meant, nobody knows.
+
+        "Section 3" is in nearly every book, and may be one of a book that is not here; "4.5" tells more.
+        """
+        if number.isalnum():
+            return None
         from ir.index.linking import definers
 
         found = [

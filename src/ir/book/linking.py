@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from ir.book.references import plain_name, references_in
 from ir.links import Edge
 
 __all__ = ["BookLinks", "shorter"]
+
+#: What a heading may be the number of.
+_HEADED = frozenset({"section", "chapter"})
 
 Lookup = Callable[[str], Sequence[str]]
 
@@ -34,6 +38,11 @@ class BookLinks:
         self._others: dict[str, list[str]] = {}
         for title, _, entry in others:
             self._others.setdefault(plain_name(title), []).append(entry)
+        #: Without any spaces: a hyphen at the end of a line may have been one, or not.
+        self._squeezed: dict[str, Sequence[str]] = {}
+        for name, entries in (*self._own.items(), *self._others.items()):
+            self._squeezed.setdefault(name.replace(" ", ""), entries)
+        self._longest = max((len(name.split()) for name in (*self._own, *self._others)), default=0)
         own = [(title, entry) for title, entries in titles.items() for entry in entries]
         self._names = Names([*own, *((title, entry) for title, _, entry in others)])
 
@@ -68,13 +77,37 @@ class BookLinks:
     def _referred(self, node: str, text: str, unresolved: list[list[str]]) -> Iterator[Edge]:
         for reference in references_in(text):
             said = {"said": reference.said}
-            targets = self._targets(reference.kind, reference.target)
+            titled = list(self._titled(reference.rest))
+            for title, target in titled:
+                yield Edge(node, "refers_to", target, None, {"said": f"see {title}", "resolution": "exact"})
+            targets = () if titled else self._targets(reference.kind, reference.target)
             for target in targets:
                 yield Edge(node, "refers_to", target, None, {**said, "resolution": "exact"})
-            if not targets:
+            if not targets and not titled:
                 name = f"{reference.kind}:{reference.target}"
                 unresolved.append([node, name, reference.said])
                 yield Edge(node, "refers_to", name, None, said)
+
+    def _titled(self, rest: str) -> Iterator[tuple[str, str]]:
+        """The titles that a text begins with, one "and" another, and their entries.
+
+        Of titles inside each other the longest is meant, and the text may leave out the "The" of one.
+        """
+        words = list(re.finditer(r"\w+(?:['’]\w+)*", rest))[: 2 * self._longest]
+        at = 0
+        while at < len(words):
+            for end in range(min(len(words), at + self._longest + 2), at, -1):
+                title = rest[words[at].start() : words[end - 1].end()]
+                squeezed = plain_name(title).replace(" ", "")
+                found = self._squeezed.get(squeezed) or self._squeezed.get(f"the{squeezed}")
+                if found:
+                    yield title, found[0]
+                    break
+            else:
+                return
+            if end == len(words) or words[end][0] not in ("and", "or"):
+                return
+            at = end + 1
 
     def _targets(self, kind: str, target: str) -> Sequence[str]:
         if kind == "name":
@@ -88,7 +121,9 @@ class BookLinks:
             return [self._payload["pages"][target]] if target in self._payload["pages"] else ()
         labels = self._payload["labels"]
         for name in shorter(target):
-            own = labels.get(f"{kind}:{name}") or labels.get(f"section:{name}")
+            own = labels.get(f"{kind}:{name}")
+            if own is None and kind in _HEADED:  # a chapter is often numbered as sections are, a figure never
+                own = labels.get(f"section:{name}")
             if own:
                 return [own]
         elsewhere = self._lookup(label_name(kind, target))

@@ -30,28 +30,37 @@ _KINDS = {
     "pp": "page",
 }
 _BY_NUMBER = re.compile(
-    r"(?<![\w§])(?P<kind>rule|section|sec\.|article|art\.|clause|paragraph|chapter|part|appendix|table|figure|fig\.|pages?"
-    rf"|pp?\.|§)\s*(?P<number>{_NUMBER})(?![\w])",
+    r"(?<![\w§])(?P<kind>(?:rule|section|article|clause|paragraph|chapter|part|appendix|table|figure|pages?)(?=\s)"
+    rf"|sec\.|art\.|fig\.|pp?\.|§)\s*(?P<number>{_NUMBER})(?![\w])",
     re.IGNORECASE,
 )
 _BY_NAME = re.compile(
     r"\b[Ss]ee (?:also |the )?[\"“'‘*_]*"
     r"(?P<name>[A-Z][\w’'\-]*(?: (?:of|the|and|or|in|to|for|from|with|a|[A-Z(][\w’'\-)]*))*[A-Za-z)]*)"
 )
+#: A word broken at the end of a line, and the end of a line within a paragraph.
+_BROKEN = re.compile(r"(?<=[a-z])-[ \t]*\n[ \t]*(?=[a-z])")
+_LINE_END = re.compile(r"[ \t]*(?<!\n)\n(?![ \t]*\n)[ \t]*")
+#: So much of the text behind "see" may be a title.
+_LONGEST_TITLE = 150
 _LABELLED = re.compile(
-    rf"^\s*(?:(?P<kind>rule|section|article|clause|chapter|part|appendix|table|figure)\s+)?(?P<number>{_NUMBER})"
+    rf"^\s*(?:(?P<kind>rule|section|article|clause|chapter|part|appendix|table|figure|fig\.)\s+)?(?P<number>{_NUMBER})"
     r"(?=[\s.:)—–-]|$)",
     re.IGNORECASE,
 )
 
 
 class Reference(NamedTuple):
-    """``kind`` is ``name``, ``section``, ``chapter``, ``table``, ``figure`` or ``page``; ``start`` where it stands."""
+    """``kind`` is ``name``, ``section``, ``chapter``, ``table``, ``figure`` or ``page``; ``start`` where it stands.
+
+    ``rest`` is the text from a name on: where a title ends that is written as a sentence is, only the book knows.
+    """
 
     kind: str
     target: str
     said: str
     start: int
+    rest: str = ""
 
 
 def references_in(text: str) -> Iterator[Reference]:
@@ -60,12 +69,13 @@ def references_in(text: str) -> Iterator[Reference]:
     >>> [(one.kind, one.target) for one in references_in("See Fireball and Rule 4.5.1(2) on page 12; Table 3-1.")]
     [('name', 'fireball'), ('section', '4.5.1(2)'), ('page', '12'), ('table', '3-1')]
     """
+    text = _LINE_END.sub(" ", _BROKEN.sub("", text))
     found: list[Reference] = []
     for match in _BY_NUMBER.finditer(text):
         kind = _KINDS[match["kind"].lower().rstrip(".")]
         number = match["number"]
-        if kind != "page" and number.isalpha() and not match["kind"][0].isupper():
-            continue  # "part I play" is a sentence
+        if number.isalpha() and (kind == "page" or not match["kind"][0].isupper()):
+            continue  # "part I play" is a sentence, and "P. L" a person
         found.append(Reference(kind, _number(number), match[0], match.start()))
     starts = sorted(one.start for one in found)
     for match in _BY_NAME.finditer(text):
@@ -73,7 +83,8 @@ def references_in(text: str) -> Iterator[Reference]:
         end = next((place for place in starts if place >= start), match.end())  # "See Fireball and Rule 4"
         name = _trimmed(match["name"][: end - start])
         if name:
-            found.append(Reference("name", plain_name(name), f"see {name}", start))
+            rest = text[start : start + _LONGEST_TITLE]
+            found.append(Reference("name", plain_name(name), f"see {name}", start, rest))
     return iter(sorted(found, key=lambda one: one.start))
 
 
@@ -95,7 +106,7 @@ def numbered(heading: str) -> tuple[str, str] | None:
     match = _LABELLED.match(heading)
     if match is None or (match["kind"] is None and match["number"].isalpha()):
         return None
-    return _KINDS[(match["kind"] or "section").lower()], _number(match["number"])
+    return _KINDS[(match["kind"] or "section").lower().rstrip(".")], _number(match["number"])
 
 
 def unnumbered(heading: str) -> str:

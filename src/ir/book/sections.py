@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ir.book.plain import headings_of
 from ir.strategy.markdown import outline_of
 
 __all__ = ["Section", "sections_of", "slug"]
@@ -30,13 +31,15 @@ class Section:
         return self.path[-1] if self.path else ""
 
 
-def sections_of(item_id: str, text: str) -> Iterator[Section]:
+def sections_of(item_id: str, text: str, *, plain: bool = False) -> Iterator[Section]:
     """The sections of a text, in order. Their ids come from the headings, so that they stay when others move.
+
+    Headings are those of Markdown; in a ``plain`` text also lines that look like headings.
 
     >>> [(one.id, one.path, one.above) for one in sections_of("b", "# Fire\\nx\\n## Fireball\\ny\\n# Ice\\nz")]
     [('b#fire', ('Fire',), None), ('b#fire/fireball', ('Fire', 'Fireball'), 'b#fire'), ('b#ice', ('Ice',), None)]
     """
-    headings = outline_of(text).headings
+    headings = headings_of(text) if plain else outline_of(text).headings
     starts = [heading.start for heading in headings]
     if not headings or text[: starts[0]].strip():
         yield Section(item_id, (), 0, starts[0] if starts else len(text), None)

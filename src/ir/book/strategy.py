@@ -10,6 +10,7 @@ from ir.book.drawing import Drawing
 from ir.book.enrichment import Enrichment
 from ir.book.given import chapter_depth, given_plan, placed
 from ir.book.linking import BookLinks
+from ir.book.plain import is_plain, without_running_lines
 from ir.book.sections import Section, sections_of
 from ir.book.summaries import page_summaries
 from ir.errors import InvalidInput, IrError
@@ -18,7 +19,7 @@ from ir.strategy import Chunked, text_of
 from ir.strategy.chunked import Chunks
 from ir.strategy.code import CUTTING_VERSION
 from ir.strategy.fields import artifact_fields
-from ir.strategy.text import scanned_remark
+from ir.strategy.text import format_named, scanned_remark
 
 if TYPE_CHECKING:
     from ir.protocols import Store
@@ -57,7 +58,7 @@ class Book(Chunked):
     any text is refused by ``refusal``.
     """
 
-    version = f"{CUTTING_VERSION}-book-2"  # type: ignore[assignment]
+    version = f"{CUTTING_VERSION}-book-3"  # type: ignore[assignment]
     #: How searches rank what it makes, and how they follow its links.
     ranking = "book"
     graph = "expand"
@@ -100,7 +101,9 @@ class Book(Chunked):
             fields.setdefault("run_id", self._run_id)
         if "_chunks" in given:
             return given_plan(artifact_id, given, fields, self._enrichment, kind=self.kind)
-        sections = list(sections_of(artifact_id, text))
+        plain = is_plain(format_named(artifact_id, raw))
+        text = without_running_lines(text) if plain else text
+        sections = list(sections_of(artifact_id, text, plain=plain))
         depth = chapter_depth([section.path for section in sections])
         if not given.get("title") and depth == 0 and sum(bool(section.path) for section in sections) > 1:
             # The first of several chapters is not what the book is called.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,8 +51,11 @@ def serve(
     from ir import telemetry
     from ir.access import open_access
     from ir.config import Settings
+    from ir.config.keys import key_named
 
     settings = Settings.load()
+    if access is not None:
+        os.environ[key_named("serve.access", "Settings").variable] = access  # builds ask there for their quotas
     kept = open_access(access)
     alone = is_loopback(host)
     if not alone and not kept.has_tokens():

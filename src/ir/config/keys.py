@@ -319,6 +319,15 @@ KEYS: tuple[Key, ...] = (
         high=1_000_000,
         project=False,
     ),
+    Key(
+        "serve.workspace_jobs",
+        int,
+        8,
+        "How many jobs of one workspace may run or wait at once.",
+        low=1,
+        high=10_000,
+        project=False,
+    ),
     Key("llm.base_url", str, None, "The address of an OpenAI-compatible language model server.", project=False),
     Key("llm.model", str, None, "The language model to ask there."),
     Key(

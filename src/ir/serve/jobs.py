@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from ir.errors import Cancelled, IrError
+from ir.errors import Cancelled, IrError, TooManyJobs
 from ir.system import step_back
 
 __all__ = ["Job", "Jobs"]
 
 log = logging.getLogger("ir.daemon")
 
-#: So many jobs that have ended are remembered.
+#: So many jobs that have ended are remembered, for each workspace.
 _REMEMBERED = 50
 #: Jobs that are not over.
 _ACTIVE = ("waiting", "running")
@@ -76,24 +76,33 @@ class Job:
 
 class Jobs:
     """The jobs of a process; of one kind for one corpus there is one at a time, and of all no more than ``most`` run
-    side by side: the others wait."""
+    side by side: the others wait, and workspaces take turns. No more than ``each`` of a workspace run or wait."""
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, each: int | None = None) -> None:
         self.most = most
+        self.each = each
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._waiting: list[tuple[Job, Work, Context]] = []
+        #: The number of the last turn of each workspace.
+        self._turns: dict[str, int] = {}
 
     def start(self, kind: str, workspace: str, corpus: str, work: Work, *, same: Hashable = None) -> Job:
-        """Begin, unless it runs or waits already: then that job is the one."""
+        """Begin, unless it runs or waits already: then that job is the one. :class:`ir.errors.TooManyJobs` if the
+        workspace has as many as it may."""
         with self._lock:
             for job in self._jobs.values():
                 if (job.kind, job.workspace, job.corpus, job.same) == (kind, workspace, corpus, same) and job.active:
                     return job
+            if self.each is not None and self._active(workspace) >= self.each:
+                raise TooManyJobs(
+                    f"{self.each} jobs of this workspace run or wait, and it may have no more.",
+                    remedy="Begin it when one of them has ended, or stop one.",
+                )
             job = Job(f"{kind}-{token_hex(8)}", kind, workspace, corpus, state="waiting", same=same)
             self._jobs[job.handle] = job
             self._waiting.append((job, work, copy_context()))
-            self._forget()
+            self._forget(workspace)
         self._begin_next()
         return job
 
@@ -132,11 +141,22 @@ class Jobs:
         with self._lock:
             running = sum(job.state == "running" for job in self._jobs.values())
             room = len(self._waiting) if self.most is None else max(0, self.most - running)
-            begun, self._waiting = self._waiting[:room], self._waiting[room:]
-            for job, _, _ in begun:
-                job.state = "running"
+            begun: list[tuple[Job, Work, Context]] = []
+            while self._waiting and len(begun) < room:
+                begun.append(self._take_next())
         for job, work, context in begun:
             threading.Thread(target=context.run, args=(self._run, job, work), name=job.kind, daemon=True).start()
+
+    def _take_next(self) -> tuple[Job, Work, Context]:
+        """The first that waits of the workspace whose last turn is longest ago."""
+        found = min(self._waiting, key=lambda one: self._turns.get(one[0].workspace, 0))
+        self._waiting.remove(found)
+        self._turns[found[0].workspace] = max(self._turns.values(), default=0) + 1
+        found[0].state = "running"
+        return found
+
+    def _active(self, workspace: str) -> int:
+        return sum(job.active for job in self._jobs.values() if job.workspace == workspace)
 
     def _run(self, job: Job, work: Work) -> None:
         step_back()
@@ -158,7 +178,8 @@ class Jobs:
             job.tell()
             self._begin_next()
 
-    def _forget(self) -> None:
-        ended = [handle for handle, job in self._jobs.items() if not job.active]
+    def _forget(self, workspace: str) -> None:
+        """Forget old jobs of a workspace; one that does much takes nothing from what others can look at."""
+        ended = [handle for handle, job in self._jobs.items() if not job.active and job.workspace == workspace]
         for handle in ended[:-_REMEMBERED]:
             del self._jobs[handle]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ir.errors import MissingExtra
 from ir.sources.decode import NotText
-from ir.sources.pdf_layout import Entry, Line, Page, in_reading_order, laid_out
+from ir.sources.pdf_layout import Entry, Line, Page, in_reading_order, laid_out, printed_labels
 
 __all__ = ["PdfText", "pdf_text"]
 
@@ -53,6 +53,7 @@ def pdf_text(data: bytes) -> PdfText:
         try:
             outline = _outline(document)
             pages = [_page(document, index, sizes=not outline) for index in range(len(document))]
+            labelled = any(document.get_page_label(index) for index in range(len(document)))
             title = str(document.get_metadata_value("Title") or "").strip() or None
             bare = [index for index, page in enumerate(pages) if not page.lines]
             pictures = 2 * len(bare) > len(pages) and _has_pictures(document, bare)
@@ -68,7 +69,7 @@ def pdf_text(data: bytes) -> PdfText:
     for text in texts:
         offsets.append(position)
         position += len(text) + 2
-    labels = [page.label for page in pages]
+    labels = (None if labelled else printed_labels(pages)) or [page.label for page in pages]
     return PdfText("\n\n".join(texts), offsets, labels, title, len(bare) if pictures else 0)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["Entry", "Line", "Page", "in_reading_order", "laid_out"]
+__all__ = ["Entry", "Line", "Page", "in_reading_order", "laid_out", "printed_labels"]
 
 #: A running head stands among so many lines at the top or the bottom of a page, on at least so many pages.
 _EDGE = 2
@@ -21,8 +21,20 @@ _LARGER = 1.08
 _HEADED = 0.05
 _LONGEST_HEADING = 90
 _DEEPEST = 6
-#: The number of a heading has at most so many signs.
+#: The number of a heading has at most so many signs, and is written so once only letters and digits are left.
 _NUMBER = 12
+_BEFORE_TITLE = re.compile(r"(?:chapter|part|section|appendix|rule|article)(?:\d+|[ivxlc]+|[a-z])|[a-z]?\d+")
+#: What many books print above the title of a chapter, in a line or two.
+_OVER_TITLE = re.compile(r"(?:chapter|part|appendix)(?:\d+|[a-z]{1,12})?", re.IGNORECASE)
+_WORDS = (
+    *("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+#: A line of a table of contents: leaders, then a page; of a page of contents at least half are, and so many.
+_LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlcIVXLC\-]{0,8}$")
+_FEWEST_LEADERS = 4
+#: The number of a page at the edge of a line of its own, or of one with a title.
+_FIRST_NUMBER, _LAST_NUMBER = re.compile(r"^(\d{1,4})(?=\s|$)"), re.compile(r"(?:^|\s)(\d{1,4})$")
 #: So often may a line stand far above the one before it: once for each further column, and once for a foot note.
 _MOST_JUMPS = 3
 _NUMBERED = re.compile(r"^(?:chapter|part|section|appendix|rule)?\s*(\d+(?:\.\d+)*)\.?\s+\S", re.IGNORECASE)
@@ -55,9 +67,9 @@ class Entry(NamedTuple):
 
 def laid_out(pages: Sequence[Page], outline: Sequence[Entry]) -> list[str]:
     """The text of each page."""
-    ordered = [page._replace(lines=in_reading_order(page)) for page in pages]
+    ordered = [page._replace(lines=_without_contents(in_reading_order(page))) for page in pages]
     heads = running_heads(ordered)
-    headings = _by_outline(ordered, outline) if outline else _by_size(ordered, heads)
+    headings = _by_outline(ordered, outline, heads) if outline else _by_size(ordered, heads)
     return [
         "\n".join(_shown(page.lines, heads[number], headings.get(number, {}))) for number, page in enumerate(ordered)
     ]
@@ -129,7 +141,44 @@ def running_heads(pages: Sequence[Page]) -> list[set[int]]:
             near = [other for other, _ in where[max(0, at - 1) : at + 2] if other != number]
             if any(abs(other - number) <= _APART for other in near):
                 found[number].add(place)
+    for number, places in printed_numbers(pages).items():
+        found[number].update(places)
     return found
+
+
+def _without_contents(lines: list[Line]) -> list[Line]:
+    """Nothing where the page is one of a table of contents: it names every section, and says nothing about any."""
+    leaders = sum(_LEADERS.search(line.text) is not None for line in lines)
+    return [] if leaders >= _FEWEST_LEADERS and 2 * leaders >= len(lines) else lines
+
+
+def printed_numbers(pages: Sequence[Page]) -> dict[int, dict[int, int]]:
+    """For each page the lines at its edges that begin or end with its number, and the number.
+
+    A number is that of the page if as many pages lie between two as their numbers say, on at least half of those that
+    have lines. Such a line often has a title beside the number, which changes with the chapter.
+    """
+    seen: dict[int, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    written = 0
+    for number, page in enumerate(pages):
+        count = len(page.lines)
+        written += bool(count)
+        for place in {0, count - 1} if count else ():
+            text = page.lines[place].text
+            for match in (_FIRST_NUMBER.search(text), _LAST_NUMBER.search(text)):
+                if match is not None and len(text) < _LONGEST_HEADING:
+                    seen[int(match[1]) - number][number][place] = int(match[1])
+    best = max(seen.values(), key=len) if seen else {}
+    return {} if len(best) < _FEWEST_HEADS or 2 * len(best) < written else dict(best)
+
+
+def printed_labels(pages: Sequence[Page]) -> list[str] | None:
+    """What is printed as the number of each page, if that can be seen; pages before the first are in brackets."""
+    found = next(((number, places) for number, places in printed_numbers(pages).items()), None)
+    if found is None:
+        return None
+    offset = next(iter(found[1].values())) - found[0]
+    return [str(index + offset) if index + offset > 0 else f"[{index + 1}]" for index in range(len(pages))]
 
 
 def _worn(text: str) -> str:
@@ -142,19 +191,52 @@ def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def _by_outline(pages: Sequence[Page], outline: Sequence[Entry]) -> dict[int, dict[int, list[str]]]:
+def _by_outline(
+    pages: Sequence[Page], outline: Sequence[Entry], heads: Sequence[set[int]]
+) -> dict[int, dict[int, list[str]]]:
     """For each page the headings at each line; at -1 those whose words are not on their page."""
     found: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for entry in outline:
-        lines = pages[entry.page].lines
-        places = _places_of(entry.title, lines, set(found[entry.page]))
+        lines, taken = pages[entry.page].lines, set(found[entry.page])
+        # A running head may say the same.
+        places = _places_of(entry.title, lines, taken | heads[entry.page]) or _places_of(entry.title, lines, taken)
         # The page often has the number, by which the text refers to it, and the outline has not.
         said = " ".join(lines[place].text for place in places) or entry.title
+        over = _over(places[0], lines) if places else []
+        if over:
+            said = f"{_label(lines[place].text for place in over)}: {said}"
         marked = f"{'#' * min(entry.level, _DEEPEST)} {said}"
         found[entry.page][places[0] if places else -1].append(marked)
         for place in places[1:]:  # the second line of a heading is said by the first
             found[entry.page].setdefault(place, [])
+        for place in over:
+            found[entry.page].setdefault(place, [])
     return found
+
+
+def _over(place: int, lines: Sequence[Line]) -> list[int]:
+    """The lines above a title that say no more than "Chapter 9"."""
+    for many in (1, 2):
+        above = lines[max(0, place - many) : place]
+        if len(above) == many and _OVER_TITLE.fullmatch(_plain("".join(line.text for line in above))):
+            return list(range(place - many, place))
+    return []
+
+
+def _label(lines: Iterable[str]) -> str:
+    """What stands above a title, with its number in figures.
+
+    >>> _label(["CHAPTER", "TWENTYONE"]), _label(["Appendix A"])
+    ('Chapter 21', 'Appendix A')
+    """
+    kind, _, number = " ".join(lines).replace("-", "").partition(" ")
+    word = number.replace(" ", "").casefold()
+    for ten, value in (("twenty", 20), ("thirty", 30), ("forty", 40), ("", 0)):
+        rest = word.removeprefix(ten)
+        if word.startswith(ten) and rest in _WORDS:
+            number = str(value + _WORDS.index(rest))
+            break
+    return f"{kind.capitalize()} {number}".strip()
 
 
 def _places_of(title: str, lines: Sequence[Line], taken: set[int]) -> list[int]:
@@ -169,7 +251,7 @@ def _places_of(title: str, lines: Sequence[Line], taken: set[int]) -> list[int]:
             said += _plain(lines[place + more].text)
             if said == wanted:
                 return list(range(place, place + more + 1))
-            if not numbered and said.endswith(wanted) and said[: -len(wanted)][-1:].isdigit():
+            if not numbered and said.endswith(wanted) and _BEFORE_TITLE.fullmatch(said[: -len(wanted)]):
                 numbered = list(range(place, place + more + 1))
     return numbered
 

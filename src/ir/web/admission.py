@@ -91,6 +91,16 @@ class Admission:
             raise too_many(allowance.retry_after_s)
         return guest
 
+    async def still(self, header: str | None) -> bool:
+        """Whether who was let in with this header still would be; nobody while that cannot be looked up."""
+        if header is None:
+            return True
+        try:
+            secret = _secret(header)
+            return secret is None or await self.ask(lambda: self._access.find(secret)) is not None
+        except Refusal:
+            return False
+
     async def needs_token(self) -> bool:
         """Whether nobody is let in without a token."""
         return self._always or await self.ask(self._access.has_tokens)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -81,7 +82,7 @@ class Application:
     ) -> None:
         self.limits = limits
         self.session = session or Session(open_corpora=open_corpora)
-        self.jobs = Jobs(most=limits.jobs)
+        self.jobs = Jobs(most=limits.jobs, each=limits.workspace_jobs)
         self.admission = Admission(access, always=always)
         self.board = Board(access, self.jobs)
         self.searching = Workers("search", limits.threads, limits.waiting)
@@ -92,6 +93,8 @@ class Application:
         self.ready = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self.tools: Tools | None = None
+        self._documents: dict[bool, tuple[bytes, str]] = {}
+        self._telling = asyncio.Lock()
         self.api = self._make_api(told=False)
         self._guard = Guard(self._dispatch, self.admission, origins, limits, self.logs)
 
@@ -293,7 +296,11 @@ class Application:
                 emit=lambda event: stream.tell(event.kind, event.data),
             )
 
-        return await streamed(request, self.waiting, work, self.closing, seconds, arguments)
+        return await streamed(request, self.waiting, work, self.closing, seconds, arguments, self._still(request))
+
+    def _still(self, request: Request) -> Callable[[], Awaitable[bool]]:
+        """Says whether who asks would still be let in."""
+        return lambda: self.admission.still(request.headers.get("authorization"))
 
     # -- jobs ------------------------------------------------------------------------------------------------------
 
@@ -326,7 +333,8 @@ class Application:
                 progress=job.report,
             )
 
-        job = self.jobs.start(operation.name, guest.workspace, corpus, work, same=encoded(arguments))
+        same = hashlib.sha256(encoded(arguments)).digest()
+        job = self.jobs.start(operation.name, guest.workspace, corpus, work, same=same)
         self.board.follow(job)
         return job
 
@@ -363,28 +371,12 @@ class Application:
         guest: Guest = request.scope["guest"]
         guest.require("read")
         found = find_job(self.jobs, job, guest)
-        stream = Stream()
-        if found is None:
-            first = await self._job(job, guest)
-            asyncio.get_running_loop().create_task(self._watch_elsewhere(job, guest, stream))
-            return await stream.response(request, self.closing, (first["state"], first))
-        told = 0.0
-
-        def tell(one: Job) -> None:
-            nonlocal told
-            if stream.stop.is_set():
-                if tell in one.listeners:
-                    one.listeners.remove(tell)
-            elif not one.active:
-                stream.tell(one.state, shown(one))
-                stream.end()
-            elif time.monotonic() - told >= _TELL_S:
-                told = time.monotonic()
-                stream.tell(one.state, shown(one))
-
-        found.listeners.append(tell)
-        tell(found)
-        return await stream.response(request, self.closing)
+        stream = Stream(self._still(request), latest=True)
+        if found is not None:
+            return await stream.response(self.closing, listening=_listening(found, stream))
+        first = await self._job(job, guest)
+        asyncio.get_running_loop().create_task(self._watch_elsewhere(job, guest, stream))
+        return await stream.response(self.closing, (first["state"], first))
 
     async def _watch_elsewhere(self, job: str, guest: Guest, stream: Stream) -> None:
         """Tell of a job of another process as it changes."""
@@ -442,19 +434,50 @@ class Application:
             remedy="Turn it on where the server runs: ir config set telemetry.enabled true.",
         )
 
-    async def _openapi(self) -> Response:
+    async def _openapi(self, request: Request) -> Response:
         needs_token = await self.admission.needs_token()
-        return as_json(document.finished(await asyncio.to_thread(self._document), needs_token=needs_token))
+        async with self._telling:  # it takes a while to make, so that is done once
+            if needs_token not in self._documents:
+                self._documents[needs_token] = await asyncio.to_thread(self._document, needs_token)
+        body, etag = self._documents[needs_token]
+        headers = {"etag": etag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type="application/json")
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self, needs_token: bool) -> tuple[bytes, str]:
         api = self._make_api(told=True)
-        return get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
+        told = get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
+        body = encoded(document.finished(told, needs_token=needs_token))
+        return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
     async def _page(self, request: Request) -> Response:
         return self.pages.response("index.html", request)
 
     async def _asset(self, request: Request, name: str) -> Response:
         return self.pages.response(name, request)
+
+
+@contextmanager
+def _listening(job: Job, stream: Stream) -> Iterator[None]:
+    """Tell a stream of a job, for as long as somebody listens to it."""
+    told = 0.0
+
+    def tell(one: Job) -> None:
+        nonlocal told
+        if not one.active:
+            stream.tell(one.state, shown(one))
+            stream.end()
+        elif time.monotonic() - told >= _TELL_S:
+            told = time.monotonic()
+            stream.tell(one.state, shown(one))
+
+    job.listeners.append(tell)
+    tell(job)
+    try:
+        yield
+    finally:
+        job.listeners.remove(tell)
 
 
 def _responses(operation: Operation[Any, Any], *, is_job: bool) -> document.Responses:

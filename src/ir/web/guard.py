@@ -15,7 +15,7 @@ from ir.web.admission import Admission, Guest
 from ir.web.limits import Limits
 from ir.web.logs import Logs
 from ir.web.origins import Origins
-from ir.web.refusals import PROBLEM, Gone, Refusal
+from ir.web.refusals import PROBLEM, Gone, Refusal, overloaded
 
 __all__ = ["CSP", "Guard"]
 
@@ -38,6 +38,8 @@ _ALWAYS = [
 _PLAIN_CSP = b"default-src 'none'; frame-ancestors 'none'"
 #: Who comes here has to be known.
 _GUARDED = ("/v1/", "/mcp", "/metrics")
+#: Who looks whether the server is well is answered from the reserve.
+_PROBES = ("/healthz", "/readyz")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 #: So much of a body that is not wanted is still read, so that the client comes to read why.
 _DRAIN_BYTES = 8_000_000
@@ -78,6 +80,8 @@ class Guard:
             emit("ir.http.duration_ms", told["ms"], route=_route_of(scope), status=visit.status)
 
     async def _let_in(self, visit: _Visit, scope: Scope, receive: Receive) -> None:
+        if scope.get("reserve") and scope["path"] not in _PROBES:
+            raise overloaded("Too many clients are connected.", close=True)
         self._origins.check(visit.headers)
         if scope["method"] == "OPTIONS" and visit.origin and b"access-control-request-method" in visit.headers:
             await visit.answer_preflight()

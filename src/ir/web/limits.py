@@ -19,12 +19,15 @@ class Limits:
 
     ``patient`` threads are for calls that mostly wait for somebody else, as for a language model. Seconds are those
     that a call, a body and the head of a request may take, and that calls have left when the server is told to stop.
+    ``jobs`` run at once, and ``workspace_jobs`` of one workspace run or wait. Of ``connections`` there are a few in
+    ``reserve``, for those who ask whether the server is well.
     """
 
     threads: int
     waiting: int = 512
     patient: int = 16
     jobs: int = 1
+    workspace_jobs: int = 8
     body_bytes: int = 4 * _MB
     body_s: float = 15.0
     head_s: float = 10.0
@@ -34,6 +37,7 @@ class Limits:
     idle_s: float = 30.0
     drain_s: float = 20.0
     connections: int = 1000
+    reserve: int = 16
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Limits:
@@ -46,4 +50,5 @@ class Limits:
             ask_s=float(settings["serve.ask_s"]),
             drain_s=float(settings["serve.drain_s"]),
             connections=int(settings["serve.connections"]),
+            workspace_jobs=int(settings["serve.workspace_jobs"]),
         )

@@ -31,9 +31,12 @@ _STATUS: dict[type[IrError], int] = {
     errors.SeedNotFound: 404,
     errors.EmbedderError: 503,
     errors.SourceError: 409,
+    errors.TooManyJobs: 429,
     errors.Cancelled: 503,
     errors.DeadlineExceeded: 504,
 }
+#: The same for one who waits for jobs to end.
+_JOBS_S = 10
 #: What the caller may have asked for by name, and is not here: their mistake, not a failure of ours.
 _CHOSEN: dict[type[IrError], tuple[str, ...]] = {
     errors.EmbedderError: ("embedder", "rerank"),
@@ -99,7 +102,8 @@ def of_error(error: IrError, arguments: Mapping[str, Any]) -> Refusal:
     """The refusal that an error is to somebody who asked with these arguments."""
     status = _status(error, arguments)
     told = describe(error, "http")
-    headers = {"retry-after": str(_LATER_S)} if status == 503 else {}
+    later = {503: _LATER_S, 429: _JOBS_S}.get(status)
+    headers = {} if later is None else {"retry-after": str(later)}
     return Refusal(status, told.code, told.message, remedy=told.remedy, headers=headers)
 
 
@@ -124,12 +128,13 @@ def too_many(retry_after_s: float) -> Refusal:
     )
 
 
-def overloaded() -> Refusal:
+def overloaded(told: str = "Too many calls are waiting.", *, close: bool = False) -> Refusal:
     """Who comes while too many wait already."""
     return Refusal(
         503,
         "overloaded",
-        "Too many calls are waiting.",
+        told,
         remedy="Try again in a moment.",
         headers={"retry-after": str(_LATER_S)},
+        close=close,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import time
+from http import HTTPStatus
 from types import FrameType
 from typing import Any
 
@@ -14,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ir.errors import InvalidInput
 from ir.web.application import Application
 from ir.web.limits import Limits
+from ir.web.refusals import PROBLEM, Refusal, overloaded
 
 __all__ = ["Server", "listening"]
 
@@ -60,7 +63,6 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_keep_alive=int(limits.idle_s),
                 timeout_graceful_shutdown=int(limits.drain_s),
-                limit_concurrency=limits.connections,
                 lifespan="on",
             )
         )
@@ -86,15 +88,33 @@ class Server(uvicorn.Server):
 
 
 def _protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, with an end to heads of requests that never end: in time, and in length."""
+    """uvicorn's protocol, with an end to heads of requests that never end: in time, and in length.
+
+    When all connections are taken, the one that has been idle longest gives way. If none is idle, whoever comes gets
+    one of the reserve, on which nothing is answered but whether the server is well.
+    """
 
     class Protocol(HttpToolsProtocol):
         _timer: asyncio.TimerHandle | None = None
         _head = 0
+        _idle_since: float | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._await_head()
+            if len(self.connections) > limits.connections:
+                self._make_room()
+            if len(self.connections) > limits.connections + limits.reserve:
+                self._cut_off(overloaded("Too many clients are connected."))
+
+        def _make_room(self) -> None:
+            """Let the connection go on which nothing has happened for longest, if there is one."""
+            others: list[Any] = [one for one in self.connections if one is not self]
+            idle = [one for one in others if one._idle_since is not None]
+            if idle:
+                found = min(idle, key=lambda one: one._idle_since)
+                found._cut_off(Refusal(408, "too_slow", "Others need the connection."))
+                self.connections.discard(found)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._head_is_here()
@@ -105,7 +125,7 @@ def _protocol(limits: Limits) -> type[asyncio.Protocol]:
                 self._head += len(data)
             super().data_received(data)
             if self._timer is not None and self._head > limits.head_bytes:
-                self._cut_off(431, b"The head of the request is too long.")
+                self._cut_off(Refusal(431, "head_too_long", "The head of the request is too long."))
 
         def on_message_begin(self) -> None:
             if self._timer is None:
@@ -114,30 +134,37 @@ def _protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def on_headers_complete(self) -> None:
             self._head_is_here()
+            self._idle_since = None
+            self.scope["reserve"] = len(self.connections) > limits.connections  # type: ignore[typeddict-unknown-key]
             super().on_headers_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.cycle is None or self.cycle.response_complete:  # no further request has come meanwhile
+                self._idle_since = time.monotonic()
 
         def _await_head(self) -> None:
             self._head = 0
-            self._timer = self.loop.call_later(
-                limits.head_s, self._cut_off, 408, b"The head of the request did not come in time."
-            )
+            self._idle_since = self._idle_since or time.monotonic()
+            late = Refusal(408, "too_slow", "The head of the request did not come in time.")
+            self._timer = self.loop.call_later(limits.head_s, self._cut_off, late)
 
         def _head_is_here(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-        def _cut_off(self, status: int, told: bytes) -> None:
+        def _cut_off(self, refusal: Refusal) -> None:
+            awaited = self._timer is not None
             self._head_is_here()
             if self.transport is None or self.transport.is_closing():
                 return
-            if self.cycle is None or self.cycle.response_complete:
-                phrase = {408: b"Request Timeout", 431: b"Request Header Fields Too Large"}[status]
-                length = str(len(told)).encode()
-                self.transport.write(
-                    b"HTTP/1.1 " + str(status).encode() + b" " + phrase + b"\r\ncontent-type: text/plain\r\n"
-                    b"content-length: " + length + b"\r\nconnection: close\r\n\r\n" + told
-                )
+            if awaited and (self.cycle is None or self.cycle.response_complete):
+                body = refusal.body()
+                headers = {"content-type": PROBLEM, "content-length": str(len(body)), **refusal.headers}
+                told = "".join(f"{name}: {value}\r\n" for name, value in (headers | {"connection": "close"}).items())
+                phrase = HTTPStatus(refusal.status).phrase
+                self.transport.write(f"HTTP/1.1 {refusal.status} {phrase}\r\n{told}\r\n".encode() + body)
             self.transport.close()
 
     return Protocol

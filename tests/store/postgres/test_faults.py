@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.extras import reason_for
@@ -311,10 +312,10 @@ def test_a_collision_is_tried_again(store: PostgresStore, monkeypatch: pytest.Mo
 
     commit, failures = Writing.commit, [psycopg.errors.SerializationFailure("x"), psycopg.errors.DeadlockDetected("y")]
 
-    def collide(self: Writing, *, thorough: bool) -> None:
+    def collide(self: Writing, **how: Any) -> None:
         if failures:
             raise failures.pop()
-        commit(self, thorough=thorough)
+        commit(self, **how)
 
     monkeypatch.setattr(Writing, "commit", collide)
     store.put_record(made("c"))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
+from ir.store.addresses import option_number, secret_in
 
 __all__ = ["INDEXES", "Address"]
 
@@ -62,7 +61,9 @@ class Address:
         if not options.keys() <= set(_OPTIONS):
             raise _malformed()
         times: dict[str, Any] = {
-            key: _number(key, options[key]) for key in ("timeout", "lock_timeout", "keep") if key in options
+            key: option_number("Milvus", key, options[key])
+            for key in ("timeout", "lock_timeout", "keep")
+            if key in options
         }
         ca = options.get("ca", "")
         tls = bool(ca) or options.get("tls", "") not in ("", "0", "no", "false")
@@ -111,13 +112,7 @@ class Address:
 
     def token(self) -> str:
         """The credentials, read when a connection is made; empty for a server that asks for none."""
-        named = os.environ.get("MILVUS_TOKEN_FILE")
-        try:
-            secret = Path(named).read_text(encoding="utf-8").strip() if named else os.environ.get("MILVUS_TOKEN", "")
-        except OSError as error:
-            raise InvalidInput(
-                f"The file {named} that MILVUS_TOKEN_FILE names cannot be read: {error.strerror}."
-            ) from None
+        secret = secret_in("MILVUS_TOKEN")
         return f"{self.user}:{secret}" if self.user and secret and ":" not in secret else secret
 
 
@@ -132,16 +127,6 @@ def _file(path: str) -> str:
             remedy="Write: milvus+lite:/path/to/notes.db?corpus=NAME",
         )
     return path
-
-
-def _number(key: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise InvalidInput(f"The option {key!r} of a Milvus address is a number, not {text!r}.")
-    return value
 
 
 def _malformed() -> InvalidInput:

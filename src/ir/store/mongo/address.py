@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.errors import InvalidInput
+from ir.store.addresses import option_number, secret_in
 
 __all__ = ["Address"]
 
@@ -62,7 +61,7 @@ class Address:
         database, _, corpus = unquote(parts.path).strip("/").partition("/")
         own = {key: value for key, value in query if key in _OWN}
         rest = urlencode([(key, value) for key, value in query if key not in _OWN], quote_via=quote)
-        times: dict[str, Any] = {key: _number(key, own[key]) for key in _OWN[1:] if key in own}
+        times: dict[str, Any] = {key: option_number("MongoDB", key, own[key]) for key in _OWN[1:] if key in own}
         return cls(
             f"{parts.scheme}://{hosts}/" + (f"?{rest}" if rest else ""),
             hosts,
@@ -84,10 +83,15 @@ class Address:
     @property
     def prefix(self) -> str:
         """How the names of the corpus's collections begin."""
-        start = "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
+        start = self.workspace_prefix
         plain = re.sub(r"[^A-Za-z0-9-]", "_", self.corpus)[:_LONGEST_NAME]
         # No name has the sign that stands before a mark, so no two corpora share collections.
         return f"{start}{plain}" if plain == self.corpus else f"{start}{plain}~{_mark(self.corpus)}"
+
+    @property
+    def workspace_prefix(self) -> str:
+        """How the collections of the workspace begin, and of no other: a workspace has no underscore in its name."""
+        return "ir_" if self.workspace == DEFAULT_WORKSPACE else f"irw_{self.workspace}_"
 
     @property
     def label(self) -> str:
@@ -102,27 +106,11 @@ class Address:
         """The password, read when a connection is made; empty for a server that asks for none."""
         if self.given:
             return self.given
-        named = os.environ.get("MONGODB_PASSWORD_FILE")
-        try:
-            return Path(named).read_text("utf-8").strip() if named else os.environ.get("MONGODB_PASSWORD", "")
-        except OSError as error:
-            raise InvalidInput(
-                f"The file {named} that MONGODB_PASSWORD_FILE names cannot be read: {error.strerror}."
-            ) from None
+        return secret_in("MONGODB_PASSWORD")
 
 
 def _mark(name: str) -> str:
     return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
-
-
-def _number(key: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise InvalidInput(f"The option {key!r} of a MongoDB address is a number, not {text!r}.")
-    return value
 
 
 def _malformed() -> InvalidInput:

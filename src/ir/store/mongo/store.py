@@ -27,6 +27,7 @@ __all__ = ["MongoStore"]
 
 #: How often a version is looked for that stays while it is read; only one that keeps nothing needs a second time.
 _TRIES = 5
+_BYTES_OF_NUMBER = 4
 
 
 class _VersionGone(CorpusError):
@@ -77,6 +78,32 @@ class MongoStore(base.BaseStore):
             self._connection.database[f"{self.address.prefix}.state"].drop()
         self._held = None
 
+    def own_parts(self) -> list[str]:
+        """The collections that hold the corpus."""
+        return [name for name in self.workspace_parts() if name.rpartition(".")[0] == self.address.prefix]
+
+    def workspace_parts(self) -> list[str]:
+        """The collections of all corpora that the workspace has here, also of those that have no name left."""
+        with translated(self.address):
+            names = self._connection.database.list_collection_names()
+        return sorted(name for name in names if name.startswith(self.address.workspace_prefix))
+
+    def drop_parts(self, parts: Sequence[str]) -> None:
+        """Remove collections of the workspace."""
+        for name in parts:
+            if name.startswith(self.address.workspace_prefix):
+                with translated(self.address):
+                    self._connection.database[name].drop()
+
+    def taken_up(self) -> int:
+        """About how much the corpus takes up: its vectors and its texts, without what the server adds to them."""
+        corpus = self._corpus()
+        texts = sum(len(record.text.encode("utf-8", "surrogatepass")) for record in corpus._all_records())
+        return texts + sum(
+            (len(corpus) - len(corpus._without_vector(name, None))) * (corpus._dimension(name) or 0) * _BYTES_OF_NUMBER
+            for name in corpus._space_names()
+        )
+
     # -- writing -----------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -95,6 +122,8 @@ class MongoStore(base.BaseStore):
                 with fork.transaction():
                     yield
                     changes = fork.changes()
+                    if changes:
+                        self._ask_before_commit()
             finally:
                 self._own.held = None
             if changes:

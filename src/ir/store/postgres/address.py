@@ -11,6 +11,7 @@ from ir.base import storage_key
 from ir.config.workspace import DEFAULT_WORKSPACE, current_workspace
 from ir.errors import InvalidInput
 from ir.options import choice
+from ir.store.addresses import option_number
 
 __all__ = ["LEXICAL", "PRECISIONS", "Address"]
 
@@ -61,7 +62,11 @@ class Address:
         rest = urlencode([(key, value) for key, value in query if key not in _OWN], quote_via=quote)
         plain = f"postgresql://{parts.netloc}/{database}" + (f"?{rest}" if rest else "")
         replica = own.pop("replica", None)
-        numbers = {key: _number(key, own.pop(key)) for key in ("pool", "timeout", "lock_timeout") if key in own}
+        numbers = {
+            key: option_number("PostgreSQL", key, own.pop(key))
+            for key in ("pool", "timeout", "lock_timeout")
+            if key in own
+        }
         own.setdefault("corpus", unquote(corpus) or _DFLT_CORPUS)
         if "pool" in numbers:
             numbers["pool"] = max(1, int(numbers["pool"]))
@@ -126,16 +131,6 @@ def _parameters(url: str) -> dict[str, Any]:
     except Error:
         # The library's message may quote the address, and with it a password: it stays out of sight.
         raise _malformed() from None
-
-
-def _number(key: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise InvalidInput(f"The option {key!r} of a PostgreSQL address is a number, not {text!r}.")
-    return value
 
 
 def _malformed() -> InvalidInput:
