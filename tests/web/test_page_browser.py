@@ -446,6 +446,18 @@ def test_every_view_fits_a_phone(browser: Any, server: Process) -> None:
     assert tab.wrong == []
 
 
+def test_a_phone_shows_results_first_and_the_options_when_asked(browser: Any, server: Process) -> None:
+    tab = Tab(browser, f"http://127.0.0.1:{server.port}", viewport={"width": 360, "height": 780})
+    page = tab.open("#/search?q=tea&in=notes&mode=hybrid")
+    page.wait_for_selector(".hit")
+    assert page.locator(".hit").first.bounding_box()["y"] < 390
+    page.get_by_text("How to search").click()
+    page.get_by_label("Mode").select_option("lexical")
+    page.wait_for_url("**mode=lexical**")
+    assert page.get_by_label("Mode").is_visible()
+    tab.close()
+
+
 def test_a_phone_shows_which_view_it_is_in(browser: Any, server: Process) -> None:
     tab = Tab(browser, f"http://127.0.0.1:{server.port}", viewport={"width": 360, "height": 780})
     page = tab.open("#/corpora")
