@@ -142,9 +142,10 @@ def test_a_filter_is_written_in_words_or_json_and_a_wrong_one_is_explained(tab: 
     tab.open('#/search?q=tea&in=packages&filter={"year":{"$lt":2020}}')
     page.wait_for_selector(".hit")
     assert titles(page) == ["The store"]
-    tab.open("#/search?q=tea&in=packages&filter=year")
-    page.wait_for_selector(".wrong")
-    assert "is no condition" in page.locator(".wrong").inner_text()
+    for wrong in ("year", "year%3E", "year+%3E%3E"):
+        tab.open(f"#/search?q=tea&in=packages&filter={wrong}")
+        page.wait_for_selector(".wrong")
+        assert "is no condition" in page.locator(".wrong").inner_text()
 
 
 def test_results_are_walked_and_opened_by_keys(tab: Tab) -> None:
@@ -231,6 +232,16 @@ def test_discovery_reveals_more_step_by_step_and_abstains(tab: Tab) -> None:
     tab.open("#/discover?q=bitter+tea&in=notes&floor=5")
     page.wait_for_selector(".notes.doubt")
     assert "Nothing here answers that" in page.locator("main").inner_text()
+    assert page.locator(".notes").count() == 1
+
+
+def test_a_search_says_where_all_of_its_time_went_and_what_its_floor_is(tab: Tab) -> None:
+    page = tab.open("#/search?q=zebra&in=notes&filter=year%3E2020")
+    page.wait_for_selector(".about")
+    assert "nothing was found to hold against it" in page.locator(".about").inner_text()
+    tab.open("#/search?q=bitter+tea&in=notes")
+    page.wait_for_selector(".hit")
+    assert "read the query" in page.locator(".stages dt").all_inner_texts()
 
 
 def test_two_configurations_show_what_moved(tab: Tab) -> None:
@@ -433,6 +444,27 @@ def test_every_view_fits_a_phone(browser: Any, server: Process) -> None:
     tab.close()
     assert wide == {}
     assert tab.wrong == []
+
+
+def test_a_phone_shows_results_first_and_the_options_when_asked(browser: Any, server: Process) -> None:
+    tab = Tab(browser, f"http://127.0.0.1:{server.port}", viewport={"width": 360, "height": 780})
+    page = tab.open("#/search?q=tea&in=notes&mode=hybrid")
+    page.wait_for_selector(".hit")
+    assert page.locator(".hit").first.bounding_box()["y"] < 390
+    page.get_by_text("How to search").click()
+    page.get_by_label("Mode").select_option("lexical")
+    page.wait_for_url("**mode=lexical**")
+    assert page.get_by_label("Mode").is_visible()
+    tab.close()
+
+
+def test_a_phone_shows_which_view_it_is_in(browser: Any, server: Process) -> None:
+    tab = Tab(browser, f"http://127.0.0.1:{server.port}", viewport={"width": 360, "height": 780})
+    page = tab.open("#/corpora")
+    page.wait_for_selector(".corpora")
+    ends = page.evaluate("document.querySelector('.top nav [aria-current]').getBoundingClientRect().right")
+    tab.close()
+    assert 0 < ends <= 360
 
 
 def test_the_first_paint_comes_within_a_second(tab: Tab) -> None:

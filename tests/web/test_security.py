@@ -18,6 +18,8 @@ from tests.web.conftest import make_notes, make_notes_in
 from tests.web.served import LIMITS, Process, Served, serving, wait_until
 
 from ir.cli.main import run
+from ir.errors import Cancelled
+from ir.serve.jobs import Job
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 QUESTION = {"query": "green tea", "target": "notes"}
@@ -334,8 +336,13 @@ def test_idle_clients_keep_nobody_away(notes: Path) -> None:
 
 def test_busy_clients_leave_room_for_those_who_look_whether_the_server_is_well(notes: Path) -> None:
     held = threading.Event()
+
+    def waits(job: Job) -> None:
+        held.wait(30)
+        raise Cancelled("That is enough.")  # followers who are not gone yet would be shown what came of it
+
     with serving(replace(LIMITS, connections=4, reserve=3)) as served:
-        job = served.application.jobs.start("build", "default", "notes", lambda job: held.wait(30))
+        job = served.application.jobs.start("build", "default", "notes", waits)
         busy = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(4)]
         try:
             for one in busy:

@@ -55,7 +55,7 @@ class Guest:
                 403,
                 "insufficient_scope",
                 f"The token may not be used for that: it lacks the scope {scope!r}.",
-                remedy="Ask the user for a token with that scope.",
+                remedy="Ask who runs the server for a token with that scope: ir token create --scope.",
                 headers={"www-authenticate": f'{_REALM}, error="insufficient_scope", scope="{scope}"'},
             )
 
@@ -152,7 +152,7 @@ def _no_token() -> Refusal:
         401,
         "token_needed",
         "A token is needed: Authorization: Bearer TOKEN.",
-        remedy="Ask the user for one.",
+        remedy="Who runs the server makes one: ir token create --name NAME.",
         headers={"www-authenticate": _REALM},
     )
 
@@ -163,6 +163,6 @@ def _wrong_token() -> Refusal:
         401,
         "token_wrong",
         "The token is not one that is let in here.",
-        remedy="Ask the user for a new one.",
+        remedy="Who runs the server makes a new one: ir token create --name NAME.",
         headers={"www-authenticate": f'{_REALM}, error="invalid_token"'},
     )

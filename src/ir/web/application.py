@@ -430,7 +430,12 @@ class Application:
         text = await asyncio.to_thread(telemetry.metrics_text)
         if text is not None:
             return Response(text, media_type=telemetry.CONTENT_TYPE)
-        raise Refusal(404, "no_metrics", "Nothing is counted here.", remedy="Ask the user to turn telemetry on.")
+        raise Refusal(
+            404,
+            "no_metrics",
+            "Nothing is counted here.",
+            remedy="Turn it on where the server runs: ir config set telemetry.enabled true.",
+        )
 
     async def _openapi(self, request: Request) -> Response:
         needs_token = await self.admission.needs_token()

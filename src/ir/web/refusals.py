@@ -130,7 +130,7 @@ def too_many(retry_after_s: float) -> Refusal:
         429,
         "too_many_requests",
         f"The limit of requests is used up; the next may come in {seconds} s.",
-        remedy="Ask less often, or ask the user for a higher limit.",
+        remedy="Ask less often, or ask who runs the server for a higher limit.",
         headers={"retry-after": str(seconds)},
     )
 

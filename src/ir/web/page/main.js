@@ -32,6 +32,11 @@ function Page() {
   }, [route]);
   const before = useRef(route.view);
   useEffect(() => {
+    // On a narrow screen the views are a line to be pushed: show where we are.
+    const current = document.querySelector(".top nav [aria-current]");
+    if (current) current.closest("nav").scrollLeft = current.offsetLeft - current.closest("nav").offsetLeft - 24;
+  }, [route.view]);
+  useEffect(() => {
     say(TITLES[route.view] || "");
     if (before.current === route.view) return;
     before.current = route.view;

@@ -4,7 +4,7 @@ import { html } from "../vendor/preact.js";
 import { ms, score } from "../core/words.js";
 import { Bar, Pairs, Tag } from "./common.js";
 
-const STAGES = { channels: "look up", fusion: "fuse", code: "code ranking", boosts: "boosts", exit: "early exit", rerank: "rerank", final_boosts: "final boosts", collapse: "one per file", expansion: "expand" };
+const STAGES = { query: "read the query", rest: "the rest", channels: "look up", fusion: "fuse", code: "code ranking", boosts: "boosts", exit: "early exit", rerank: "rerank", final_boosts: "final boosts", collapse: "one per file", expansion: "expand" };
 
 export function About({ data }) {
   const metas = data.meta?.sources ? Object.entries(data.meta.sources) : [[data.corpus, data.meta || {}]];
@@ -18,7 +18,7 @@ export function About({ data }) {
 }
 
 function Stages({ meta }) {
-  const stages = meta.stages || [];
+  const stages = all(meta);
   const most = Math.max(...stages.map((stage) => stage.ms), 1e-6);
   const ran = stages.filter((stage) => stage.ran);
   const rest = stages.filter((stage) => !stage.ran);
@@ -29,10 +29,19 @@ function Stages({ meta }) {
     ${rest.length ? html`<details class="faint"><summary>${rest.length} stages did not run</summary><ul>${rest.map((stage) => html`<li>${STAGES[stage.name] || stage.name}: ${stage.why}</li>`)}</ul></details>` : null}`;
 }
 
+/** The stages, and what the total has besides them: the query as numbers, and what lies between the stages. */
+function all(meta) {
+  const { query_ms: query = 0, total_ms: total = 0 } = meta.timings || {};
+  const stages = meta.stages || [];
+  const rest = total - query - stages.reduce((sum, stage) => sum + stage.ms, 0);
+  return [{ name: "query", ms: query, ran: query > 0, why: "it was at hand" }, ...stages, ...(rest > total / 20 ? [{ name: "rest", ms: rest, ran: true }] : [])];
+}
+
 /** The floor against the raw scores that it is compared with: a dot for each result, a line for the floor. */
 function Floor({ floor, found, several }) {
   const title = `The floor${several ? ` · ${floor.corpus}` : ""}`;
-  if (floor.floor === null || floor.best === null) return html`<section><h2>${title}</h2><p class="faint">This corpus has no floor: it never says that nothing answers.</p></section>`;
+  if (floor.floor === null) return html`<section><h2>${title}</h2><p class="faint">In this mode the corpus has no floor: it never says that nothing answers.</p></section>`;
+  if (floor.best === null) return html`<section><h2>${title}</h2><p class="faint">${score(floor.floor)}${floor.origin ? ` (from ${floor.origin})` : ""}; nothing was found to hold against it.</p></section>`;
   const channel = floor.reads.includes("blend") ? null : floor.reads.includes("BM25") ? "lexical" : "dense";
   const dots = channel ? found.map((hit) => hit.channels?.[channel]?.score).filter((one) => one !== undefined) : [];
   const high = Math.max(floor.best, floor.floor, ...dots) * 1.15 || 1;

@@ -45,7 +45,7 @@ export function Wrong({ error, again }) {
   if (!error) return null;
   return html`<div class="wrong" role="alert">
     <p><strong>${error.message}</strong></p>
-    ${error.remedy ? html`<p>${error.remedy}</p>` : null}
+    ${error.status === 401 ? html`<p>Sign in with a token, at the top of the page.</p>` : error.remedy ? html`<p>${error.remedy}</p>` : null}
     <p class="row">
       ${again ? html`<button type="button" onClick=${again}>Try again</button>` : null}
       ${error.code && error.code !== "error" ? html`<span class="faint">${error.status ? `${error.status} · ` : ""}${error.code}</span>` : null}
@@ -96,7 +96,7 @@ export function CorpusChoice({ chosen, onChange, one = false, only }) {
   if (corpora.state === "failed") return html`<${Wrong} error=${corpora.error} again=${corpora.again} />`;
   const ready = (corpora.data?.corpora || []).filter((corpus) => corpus.built && (!only || only(corpus)));
   if (!corpora.data) return html`<span class="faint">Looking for corpora…</span>`;
-  if (!ready.length) return html`<span class="faint">There is no corpus yet. <code>ir build FOLDER</code> makes one.</span>`;
+  if (!ready.length) return html`<p class="notes doubt">There is no corpus yet. <code>ir build FOLDER</code>, where the server runs, makes one.</p>`;
   const type = one ? "radio" : "checkbox";
   const known = chosen.filter((word) => ready.some((corpus) => corpus.name === word));
   const turn = (name, on) => onChange(one ? [name] : on ? [...known, name] : known.filter((word) => word !== name));

@@ -38,9 +38,14 @@ export function flowing(text) {
   return parts.map((part, at) => (at % 2 ? part : part.replace(/(?<!\n)\n(?![\n\s#>|*`~-]|\d+[.)])(?!$)/g, " "))).join("");
 }
 
+/** What a result is called; the signs that set code apart in a heading are not read. */
+export function titleOf(hit) {
+  return hit.heading?.replaceAll("`", "") || hit.metadata?.title || hit.artifact_id;
+}
+
 export function Hit({ hit, corpus, most, several, judging, chosen, query }) {
   const prose = isProse(hit);
-  const title = hit.heading || hit.metadata?.title || hit.artifact_id;
+  const title = titleOf(hit);
   return html`<li class="hit ${chosen ? "chosen" : ""}" id=${`hit-${hit.rank}`} tabindex="-1" aria-labelledby=${`hit-title-${hit.rank}`}>
     <div class="rank" aria-hidden="true">${hit.rank}</div>
     <div class="body">
@@ -73,6 +78,7 @@ export function Scores({ hit, most }) {
       ${parts.length > 1 ? html`<${Stack} parts=${parts} of=${most.score} />` : html`<${Bar} share=${hit.score / most.score} />`}</dd></div>
     ${channels.map(([name, channel]) => html`<div key=${name}><dt><span class="dot ${name}"></span>${CHANNELS[name] || name}</dt>
       <dd><span title="rank in this channel">#${channel.rank}</span> <span>${score(channel.score)}</span><${Bar} share=${channel.score / most[name]} kind=${name} /></dd></div>`)}
+    ${boosts > 0 && parts.length > 1 ? html`<div><dt><span class="dot boost"></span>boosts</dt><dd>${score(boosts)}<${Bar} share=${boosts / most.score} kind="boost" /></dd></div>` : null}
   </dl>`;
 }
 
@@ -93,6 +99,6 @@ function Why({ hit }) {
 
 /** A hit in one line, for lists beside something else. */
 export function SmallHit({ hit, corpus }) {
-  return html`<li class="smallhit"><a href=${placeOf(hit, corpus)}>${hit.heading || hit.metadata?.title || hit.artifact_id}</a>
+  return html`<li class="smallhit"><a href=${placeOf(hit, corpus)}>${titleOf(hit)}</a>
     <span class="faint">${citation(hit)}</span> <span class="num">${score(hit.score)}</span></li>`;
 }

@@ -72,7 +72,7 @@ export function JudgingBar({ set, onSet, judging, corpora }) {
     ${judging ? html`
       <button type="button" aria-pressed=${judging.nothing} onClick=${() => judging.none(corpora[0])}>Nothing answers this</button>
       <button type="button" class="quiet" onClick=${judging.undo}>Undo</button>
-      <span class="faint">${Object.keys(judging.grades).length} judged</span>` : html`<span class="faint">Name a set, and each result can be judged by a click or the keys 0–3.</span>`}
+      <span class="faint">${Object.keys(judging.grades).length} judged</span>` : html`<span class="faint hint">Name a set, and each result can be judged by a click or the keys 0–3.</span>`}
     ${judging?.error ? html`<${Wrong} error=${judging.error} />` : null}
   </div>`;
 }

@@ -34,7 +34,7 @@ export function readFilter(text) {
   }
   const parts = text.split(/[,\n]/).map((one) => one.trim()).filter(Boolean).map((one) => {
     const found = /^([^=!<>~\s]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*)$/s.exec(one);
-    if (!found) throw new Error(`“${one}” is no condition. Write field=value, or use != >= <= > < ~ (contains).`);
+    if (!found || !found[3] || /^[=<>~]/.test(found[3])) throw new Error(`“${one}” is no condition. Write field=value, or use != >= <= > < ~ (contains).`);
     return { [found[1]]: { [SIGNS[found[2]]]: plain(found[3]) } };
   });
   return parts.length === 1 ? parts[0] : { $and: parts };
@@ -58,13 +58,17 @@ export function Line({ value = "", onDone, ...more }) {
     onKeyDown=${(event) => event.key === "Enter" && done()} />`;
 }
 
-/** The options in a row, the rarer ones behind a word. `name` sets the two sides of a comparison apart. */
+/** The options in a row, the rarer ones behind a word; on a phone all of them, so that what was found comes first. `name` sets the two sides of a comparison apart. */
 export function Options({ values, onChange, name = "" }) {
   const set = (field) => (value) => onChange({ [field]: value });
   const rare = ["filter", "surface", "glob", "words", "meaning", "per_file", "branch", "embedder", "chapters", "names", "aliases"];
   const used = rare.filter((field) => values[field]);
   const list = `rerankers${name}`;
-  return html`<div class="options">
+  const given = [...used, ...["mode", "fusion", "rerank", "graph", "ranking", "k"].filter((field) => values[field])];
+  const [open, setOpen] = useState(() => matchMedia("(min-width: 46.01rem)").matches);
+  return html`<details class="fold" open=${open} onToggle=${(event) => event.target.className === "fold" && setOpen(event.target.open)}>
+    <summary>How to search${given.length ? html` <span class="tag">${given.length} set</span>` : null}</summary>
+    <div class="options">
     <div class="fields">
       <${Field} label="Mode"><${Select} value=${values.mode} onChange=${set("mode")} choices=${[["", "as set"], ["hybrid", "hybrid"], ["dense", "meaning"], ["lexical", "words"]]} /><//>
       <${Field} label="Fusion"><${Select} value=${values.fusion} onChange=${set("fusion")} disabled=${values.mode === "dense" || values.mode === "lexical"} choices=${[["", "as set"], "blend", "rrf", "minmax", "dbsf", "minmax_corpus"]} /><//>
@@ -88,8 +92,8 @@ export function Options({ values, onChange, name = "" }) {
         <${Field} label="Embedder"><${Line} value=${values.embedder} onDone=${set("embedder")} spellcheck="false" /><//>
         <${Check} label="Only what the names in it lead to" checked=${Boolean(values.names)} onChange=${set("names")} />
       </div>
-    </details>
-  </div>`;
+    </details></div>
+  </details>`;
 }
 
 /** The line to write a query on, with the button beside it. */

@@ -157,13 +157,13 @@ function Turn({ turn, number, body, corpora, again }) {
         ${turn.stopped ? html`<p class="notes doubt">Stopped before the end.</p>` : null}
         ${turn.error ? html`<${Wrong} error=${turn.error} again=${again} />` : null}
         <${Notes} notes=${turn.flags.map((flag) => FLAGS[flag] || flag)} kind="doubt" />
-        <${Notes} notes=${turn.notes} />
+        <${Notes} notes=${turn.notes.filter((note) => !(turn.abstained && note === turn.reason))} />
         ${turn.ended ? html`<div class="row">${turn.by ? html`<${Tag}>by ${turn.by === "extract" ? "the best sentences" : turn.by}<//>` : null}${turn.attached?.length ? html`<${Tag} title="a rule found the passages for sentences without a citation">${turn.attached.length} citations attached<//>` : null}<${CopyAs} operation="ask" body=${body} /></div>` : null}
       </div>
       <aside aria-label="Sources" class="sources">
         ${turn.sources.length ? html`<h3>Sources</h3>` : null}
         <ol>${turn.sources.map((one) => html`<li key=${one.number} id=${`source-${number}-${one.number}`} tabindex="-1" class="${lit === one.number ? "lit" : ""} ${cited.has(one.number) ? "cited" : turn.ended ? "unused" : ""}">
-          <p><b class="letter">${one.number}</b> <a href=${href("doc", { in: one.corpus || corpora[0], id: one.id, line: one.line, end: one.end_line })}>${one.section || one.id}</a></p>
+          <p><b class="letter">${one.number}</b> <a href=${href("doc", { in: one.corpus || corpora[0], id: one.id, line: one.line, end: one.end_line })}>${one.section?.replaceAll("`", "") || one.id}</a></p>
           <p class="place"><span class="cite">${one.label.replace(/ \(.*\)$/s, "")}</span> <span class="num">${score(one.score)}</span> ${cited.has(one.number) ? html`<${Tag} kind="up">cited<//>` : null}</p>
           ${one.text ? html`<details open=${lit === one.number}><summary>Passage</summary><p class="passage">${one.text}</p></details>` : null}
         </li>`)}</ol>

@@ -7,7 +7,7 @@ import { go, values } from "../core/route.js";
 import { count, ms, score } from "../core/words.js";
 import { Answer, CorpusChoice, Empty, Tag, Wrong, useChosen } from "../parts/common.js";
 import { CopyAs } from "../parts/copy.js";
-import { citation, placeOf } from "../parts/hit.js";
+import { citation, placeOf, titleOf } from "../parts/hit.js";
 import { LISTS, Options, QueryLine, searchBody } from "../parts/options.js";
 
 const SIDES = ["a", "b"];
@@ -125,7 +125,7 @@ function Brief({ hit, side, moved, corpus }) {
   const told = !moved ? "" : alone ? `only ${NAMES[side].toLowerCase()}` : by === 0 ? "same" : side === "b" ? `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}` : `→ ${other}`;
   return html`<li data-key=${`${side}:${key}`} class=${alone ? "alone" : ""}>
     <span class="rank">${hit.rank}</span>
-    <span class="what"><a href=${placeOf(hit, corpus)}>${hit.heading || hit.metadata?.title || hit.artifact_id}</a><span class="faint">${citation(hit)}</span></span>
+    <span class="what"><a href=${placeOf(hit, corpus)}>${titleOf(hit)}</a><span class="faint">${citation(hit)}</span></span>
     <span class="num">${score(hit.score)}</span>
     <${Tag} kind=${alone ? "only" : by > 0 && side === "b" ? "up" : by < 0 && side === "b" ? "down" : ""}>${told}<//>
   </li>`;

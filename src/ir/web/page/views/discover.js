@@ -52,8 +52,8 @@ export default function Discover({ params }) {
     <${Answer} answer=${answer} idle=${unread ? null : html`<${Empty} title="A few answers, or none."><p>Search ranks everything. Discovery commits: it returns what answers, and says so when nothing does.</p><//>`}>${(data) => html`
       <div class="row between head"><h2>${data.abstained ? "Nothing here answers that" : count(data.results.length, "answer")} <span class="faint">of ${count(data.n_retrieved, "candidate")} in ${data.corpora.join(", ")}</span></h2><${CopyAs} operation="discover" body=${body} /></div>
       ${data.stale ? html`<p class="notes doubt">The source has changed since it was indexed.</p>` : null}
-      <${Notes} notes=${data.notes} />
-      <p class=${data.abstained ? "notes doubt" : "faint"}>${REASONS[data.reason.replace("abstain:", "")] || data.reason.replace("abstain:", "").replaceAll("_", " ")}</p>
+      <${Notes} notes=${data.notes} kind=${data.abstained ? "doubt" : "note"} />
+      ${data.abstained && data.notes.length ? null : html`<p class=${data.abstained ? "notes doubt" : "faint"}>${REASONS[data.reason.replace("abstain:", "")] || data.reason.replace("abstain:", "").replaceAll("_", " ")}</p>`}
       <ol class="cards">${data.results.map((one, at) => html`<${Found} key=${one.artifact_id} one=${one} at=${at} best=${data.results[0].score} corpora=${corpora} level=${data.disclose_level} onMore=${() => change({ disclose: LEVELS[LEVELS.indexOf(data.disclose_level) + 1] })} />`)}</ol>
       <details class="faint"><summary>Signals</summary><${Pairs} pairs=${Object.entries({ ...data.signals, answerable: data.answerable }).filter(([name]) => name !== "notes").map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)])} /></details>`}<//>
   </div>`;
@@ -73,7 +73,7 @@ function Found({ one, at, best, corpora, level, onMore }) {
   const more = Object.entries(one).filter(([name, value]) => !["artifact_id", "name", "score", "summary", "body", "level", "metadata", "pointer", "source"].includes(name) && value !== null && value !== "" && !(Array.isArray(value) && !value.length));
   return html`<li class="card">
     <div class="row between"><h3><a href=${href("doc", { in: corpus, id: one.artifact_id })}>${one.name || one.artifact_id}</a></h3><span class="row nowrap"><span class="num">${score(one.score)}</span><${Bar} share=${one.score / best} /></span></div>
-    <p class="place">${corpora.length > 1 ? html`<${Tag} kind="corpus">${corpus}<//>` : null}<span class="cite">${one.artifact_id}</span> <${Tag}>${one.level}<//></p>
+    <p class="place">${corpora.length > 1 ? html`<${Tag} kind="corpus">${corpus}<//>` : null}${one.name && one.name !== one.artifact_id ? html`<span class="cite">${one.artifact_id}</span> ` : null}<${Tag}>${one.level}<//></p>
     <p class="excerpt clamp" tabindex="0">${flowing(one.summary)}</p>
     ${one.body ? html`<details><summary>The whole text</summary><pre class="text" tabindex="0">${one.body}</pre></details>` : null}
     ${more.map(([name, value]) => html`<details key=${name}><summary>${name.replaceAll("_", " ")}</summary><pre class="text" tabindex="0">${typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre></details>`)}

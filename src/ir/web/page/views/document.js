@@ -70,7 +70,7 @@ function Text({ first, corpus, id, line, end }) {
   const body = { items: [line ? `${id}:${line}-${end || line}` : id], target: corpus };
   return html`
     <header>
-      <h1>${titleOf(got)}</h1>
+      <h1>${titleOf(got).replaceAll("`", "")}</h1>
       <div class="row between"><p class="place"><${Tag} kind="corpus">${corpus}<//> <span class="cite">${got.id}</span> <span class="faint">${count(got.last_line - got.first_line + 1, "line")}${got.cited ? "" : " of indexed text"}</span></p><${CopyAs} operation="get" body=${body} /></div>
     </header>
     <${Notes} notes=${first.stale ? ["The source has changed since this was indexed."] : []} kind="doubt" />

@@ -165,6 +165,12 @@ function Comparison({ a, b }) {
         <div class="scroll" tabindex="0" role="region" aria-label="Means and paired tests"><table><thead><tr><th scope="col">measure</th><th scope="col" class="num">${label(names[0])}</th><th scope="col" class="num">${label(names[1])}</th><th scope="col" class="num">difference</th><th scope="col" class="num">95 % interval</th><th scope="col" class="num">p</th><th scope="col" class="num">better / worse / same</th></tr></thead>
         <tbody>${Object.entries(measures).map(([name, one]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${score(one.a)}</td><td class="num">${score(one.b)}</td><td class="num"><${Tag} kind=${one.p_randomization >= 0.05 ? "" : one.difference > 0 ? "up" : "down"} title=${one.p_randomization >= 0.05 ? "This may be luck." : ""}>${one.difference > 0 ? "+" : ""}${score(one.difference)}<//></td><td class="num">${one.interval ? `${score(one.interval[0])} … ${score(one.interval[1])}` : "–"}</td><td class="num">${score(one.p_randomization)}</td><td class="num">${one.wins} / ${one.losses} / ${one.ties}</td></tr>`)}</tbody></table></div>
         <div class="two">${Object.entries(data.curves).map(([measure, by]) => html`<${Plot} key=${measure} title=${`${measure} by depth`} lines=${Object.entries(by).map(([name, curve]) => [label(name), curve])} />`)}</div>
-        ${changes.length ? html`<h2>Queries that changed most</h2><ul class="plainlist">${changes.map((one) => html`<li key=${one.query_id}><${Tag} kind=${one.change > 0 ? "up" : "down"}>${one.change > 0 ? "+" : ""}${score(one.change)}<//> ${data.queries[one.query_id] || one.query_id}</li>`)}</ul>` : null}`;
+        ${changes.length ? html`<h2>Queries that changed most</h2><ul class="plainlist">${changes.map((one) => html`<li key=${one.query_id}><${Tag} kind=${one.change > 0 ? "up" : "down"}>${one.change > 0 ? "+" : ""}${score(one.change)}<//> <${Asked} query=${data.queries[one.query_id]} id=${one.query_id} runs=${[a, b].map((id) => runs.data?.runs.find((run) => run.id === id))} /></li>`)}</ul>` : null}`;
     }}<//></div>`;
+}
+
+/** A query that fared differently, asked again in both ways beside each other. */
+function Asked({ query, id, runs: [a, b] }) {
+  if (!query || !a || !b || a.corpus !== b.corpus) return query || id;
+  return html`<a href=${href("compare", { q: query, in: a.corpus, "a.mode": a.mode, "a.fusion": a.settings.fusion, "b.mode": b.mode, "b.fusion": b.settings.fusion })}>${query}</a>`;
 }

@@ -45,9 +45,9 @@ export default function Ground({ params }) {
       <${Notes} notes=${data.notes} />
       <ol class="cards">${data.phrases.map((one, at) => html`<li class="card" key=${at}>
         <div class="row between"><h3>${one.phrase}</h3>${one.abstained ? html`<${Tag} kind="bad">below the floor<//>` : null}</div>
-        ${one.terms.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${`Terms for ${one.phrase}`}><table class="bars"><thead><tr><th scope="col">term</th><th scope="col">score</th><td></td><th scope="col">category</th><th scope="col">why</th></tr></thead><tbody>${one.terms.map((term) => html`<tr key=${term.term}>
+        ${one.terms.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${`Terms for ${one.phrase}`}><table class="bars"><thead><tr><th scope="col">term</th><th scope="col">score</th><td></td>${one.terms.some((term) => term.category) ? html`<th scope="col">category</th>` : null}<th scope="col">why</th></tr></thead><tbody>${one.terms.map((term) => html`<tr key=${term.term}>
           <th scope="row">${term.term}${term.display && term.display !== term.term ? html` <span class="faint">${term.display}</span>` : null}</th>
-          <td class="num">${score(term.score)}</td><td><${Bar} share=${term.score / (one.terms[0].score || 1)} /></td><td>${term.category}</td>
+          <td class="num">${score(term.score)}</td><td><${Bar} share=${term.score / (one.terms[0].score || 1)} /></td>${one.terms.some((each) => each.category) ? html`<td>${term.category}</td>` : null}
           <td class="whys">${term.why.map((why) => html`<${Tag} key=${why.channel} title=${`${why.by ? `by ${why.by}, ` : ""}weight ${score(why.weight)}`}>${why.channel} ${score(why.score)}<//> `)}</td></tr>`)}</tbody></table></div>` : html`<p class="faint">No term fits.</p>`}
       </li>`)}</ol>`}<//>`}
   </div>`;

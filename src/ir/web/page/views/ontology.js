@@ -66,7 +66,7 @@ function Definition({ corpus, symbol }) {
       <aside aria-label="Related">${[["callers", "Called by"], ["tests", "Tested by"], ["callees", "Calls"], ["implementations", "Implemented by"]].map(([name, title]) => (data[name].length ? html`<section key=${name}><h3>${title} <span class="faint">${number(data.totals[name] || data[name].length)}</span></h3><ul class="plainlist">${data[name].map((one) => html`<li key=${one}><${Told} told=${one} corpus=${corpus} /></li>`)}</ul></section>` : null))}
         ${data.others.length ? html`<section><h3>Others of this name</h3><ul class="plainlist">${data.others.map((one) => html`<li key=${one}><a href=${href("ontology", { in: corpus, tab: "symbol", symbol: one })}>${one}</a></li>`)}</ul></section>` : null}
       </aside>
-    </div>` : html`<${Unknown} data=${data} corpus=${corpus} />`)}<//>`;
+    </div>` : html`<${Unknown} data=${data} corpus=${corpus} symbol=${symbol} />`)}<//>`;
 }
 
 /** "path:line name (how it is known)". */
@@ -92,8 +92,8 @@ function Related({ corpus, symbol, relation, asked, change }) {
       ${!data.found.length && !data.tests.length ? html`<${Unknown} data=${data} corpus=${corpus} />` : null}`}<//>`;
 }
 
-function Unknown({ data, corpus }) {
-  return html`<${Empty} title=${data.why || "Nothing was found."}>${data.near.length ? html`<p>Similar names: ${data.near.map((one) => html`<a key=${one} href=${href("ontology", { in: corpus, tab: "symbol", symbol: one })}>${one}</a> `)}</p>` : null}<//>`;
+function Unknown({ data, corpus, symbol }) {
+  return html`<${Empty} title=${data.why || "Nothing was found."}>${symbol ? html`<p><a href=${href("search", { in: corpus, q: symbol })}>Search for ${symbol}</a></p>` : null}${data.near.length ? html`<p>Similar names: ${data.near.map((one) => html`<a key=${one} href=${href("ontology", { in: corpus, tab: "symbol", symbol: one })}>${one}</a> `)}</p>` : null}<//>`;
 }
 
 function Query({ corpus, asked, change }) {
