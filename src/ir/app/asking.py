@@ -67,7 +67,7 @@ class AskRequest(Value):
     graph: Annotated[str | None, GRAPH] = None
     chapters: Annotated[int | None, CHAPTERS] = None
     graph_first: Annotated[bool, GRAPH_FIRST] = False
-    aliases: Annotated[bool | None, ALIASES] = None
+    aliases: Annotated[bool, ALIASES] = False
 
     def __post_init__(self) -> None:
         for turn in self.history if isinstance(self.history, (list, tuple)) else ():

@@ -105,7 +105,7 @@ class SearchRequest(Value):
     graph: Annotated[str | None, GRAPH] = None
     chapters: Annotated[int | None, CHAPTERS] = None
     graph_first: Annotated[bool, GRAPH_FIRST] = False
-    aliases: Annotated[bool | None, ALIASES] = None
+    aliases: Annotated[bool, ALIASES] = False
 
 
 @dataclass(frozen=True)
