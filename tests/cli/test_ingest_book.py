@@ -416,6 +416,26 @@ def test_mongodb_is_asked_for_before_anything_is_read(ir: Ir, rules: Path, monke
     assert entered() == {}
 
 
+def test_a_file_of_json_lines_is_a_book_of_entries(ir: Ir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    entries = [
+        {"_id": "spells/fireball", "title": "Fireball", "text": "A bright streak flashes.", "links": ["rules/cover"]},
+        {"_id": "rules/cover", "title": "Cover", "text": "Walls protect from a fireball.", "chapter": "Combat"},
+    ]
+    (tmp_path / "rules.jsonl").write_text("\n".join(map(json.dumps, entries)), "utf-8")
+    told = json.loads(ir("ingest", "book", "rules.jsonl", "--json").out)
+    assert (told["added"], told["links"]["refers_to"], told["links"]["mentions"]) == (2, 1, 1)
+    found = json.loads(ir("search", "rules", "walls", "--json").out)["found"][0]
+    assert (found["artifact_id"], found["metadata"]["book"], found["metadata"]["chapter"]) == (
+        "rules/cover",
+        "rules",
+        "Combat",
+    )
+    assert json.loads(ir("ingest", "book", "rules.jsonl", "--json").out)["unchanged"] == 2
+    (tmp_path / "rules.jsonl").write_text('{"_id": "a", "text": "b"}\n{"_id": ', "utf-8")
+    assert "rules.jsonl:2 cannot be used: it is not JSON" in ir("ingest", "book", "rules.jsonl").err
+
+
 def test_progress_is_told(ir: Ir, rules: Path) -> None:
     from ir.app.context import Context
     from ir.app.ingesting_books import IngestBookRequest, ingest_book

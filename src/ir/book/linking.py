@@ -12,7 +12,7 @@ from ir.book.names import Mention, Names
 from ir.book.references import plain_name, references_in
 from ir.links import Edge
 
-__all__ = ["BookLinks", "shorter"]
+__all__ = ["BookLinks", "Titles", "shorter"]
 
 #: What a heading may be the number of.
 _HEADED = frozenset({"section", "chapter"})
@@ -24,14 +24,35 @@ _FEW_CHUNKS = 20
 Lookup = Callable[[str], Sequence[str]]
 
 
+class Titles:
+    """The titles of all books of a corpus with their entries, as ``lookup(TITLES)`` tells them."""
+
+    def __init__(self, told: Sequence[str]) -> None:
+        self.told = list(told)
+        pairs = [(title, entry) for title, _, entry in (one.partition("\n") for one in told)]
+        self.entries: dict[str, list[str]] = {}
+        for title, entry in pairs:
+            self.entries.setdefault(plain_name(title), []).append(entry)
+        #: Without any spaces: a hyphen at the end of a line may have been one, or not.
+        self.squeezed = {_squeezed(name): entries for name, entries in reversed(self.entries.items())}
+        self.longest = max((len(name.split()) for name in self.entries), default=0)
+        self.names = Names(pairs)
+
+
 class BookLinks:
     """Iterating draws the links of one book; afterwards ``told`` has the references that lead nowhere.
 
     ``payload`` is what :meth:`ir.book.drawing.Drawing.symbols` kept, ``lookup`` finds names of the corpus's other
-    books. ``aliases`` are short names with what they stand for.
+    books, whose titles are ``others``, if somebody has them. ``aliases`` are short names with what they stand for.
     """
 
-    def __init__(self, payload: Mapping[str, Any], lookup: Lookup, aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        payload: Mapping[str, Any],
+        lookup: Lookup,
+        aliases: Mapping[str, str] | None = None,
+        others: Titles | None = None,
+    ) -> None:
         self.told: dict[str, Any] | None = None
         self._payload = payload
         self._lookup = lookup
@@ -39,17 +60,11 @@ class BookLinks:
         self._aliases = {plain_name(short): plain_name(full) for short, full in (aliases or {}).items()}
         titles: Mapping[str, Sequence[str]] = payload["titles"]
         self._own = {plain_name(title): entries for title, entries in titles.items()}
-        others = [told.partition("\n") for told in lookup(TITLES)]
-        self._others: dict[str, list[str]] = {}
-        for title, _, entry in others:
-            self._others.setdefault(plain_name(title), []).append(entry)
-        #: Without any spaces: a hyphen at the end of a line may have been one, or not.
-        self._squeezed: dict[str, Sequence[str]] = {}
-        for name, entries in (*self._own.items(), *self._others.items()):
-            self._squeezed.setdefault(name.replace(" ", ""), entries)
-        self._longest = max((len(name.split()) for name in (*self._own, *self._others)), default=0)
+        self._others = others or Titles(lookup(TITLES))
+        self._squeezed = {_squeezed(name): entries for name, entries in reversed(self._own.items())}
+        self._longest = max((self._others.longest, *(len(name.split()) for name in self._own)))
         own = [(title, entry) for title, entries in titles.items() for entry in entries]
-        self._names = Names([*own, *((title, entry) for title, _, entry in others)])
+        self._names = Names(own, self._others.names)
 
     def __iter__(self) -> Iterator[Edge]:
         drawn = "refers_to" in self._without
@@ -106,8 +121,8 @@ class BookLinks:
         while at < len(words):
             for end in range(min(len(words), at + self._longest + 2), at, -1):
                 title = rest[words[at].start() : words[end - 1].end()]
-                squeezed = plain_name(title).replace(" ", "")
-                found = self._squeezed.get(squeezed) or self._squeezed.get(f"the{squeezed}")
+                said = _squeezed(plain_name(title))
+                found = self._called(said) or self._called(f"the{said}")
                 if found:
                     yield title, found[0]
                     break
@@ -117,9 +132,13 @@ class BookLinks:
                 return
             at = end + 1
 
+    def _called(self, said: str) -> Sequence[str]:
+        """The entries of a title that is written without spaces."""
+        return self._squeezed.get(said) or self._others.squeezed.get(said) or ()
+
     def _targets(self, kind: str, target: str) -> Sequence[str]:
         if kind == "name":
-            found = self._own.get(target) or self._others.get(target)
+            found = self._own.get(target) or self._others.entries.get(target)
             if not found and target in self._aliases:
                 return self._targets(kind, self._aliases[target])
             if not found and " and " in target:
@@ -142,6 +161,10 @@ class BookLinks:
         for node, relation, target, entity in found:
             entries = () if target.isdigit() else self._targets("name", plain_name(target))
             yield Edge(node, relation, entries[0] if entries else entity, None, {"said": target})
+
+
+def _squeezed(name: str) -> str:
+    return name.replace(" ", "")
 
 
 def _worn(mentions: Sequence[Sequence[Mention]]) -> frozenset[str]:

@@ -39,22 +39,34 @@ class Names:
     [('delayed blast fireball', ('spells#delayed',)), ('fireball', ('spells#fireball',))]
     """
 
-    def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
-        held: dict[tuple[str, ...], dict[str, None]] = {}
+    def __init__(self, entries: Iterable[tuple[str, str]], base: Names | None = None) -> None:
+        """``base`` has further names, which are not copied: those of thousands of other books, say."""
+        self._base = base
+        self._held: dict[tuple[str, ...], dict[str, None]] = {}
         for name, entry in entries:
             for form in dict.fromkeys((name, unnumbered(name))):  # nobody says "4.2 Grappled" for being grappled
                 words = tuple(plain_name(form).split())
                 if words and _tells(words):
-                    held.setdefault(words, {})[entry] = None
+                    self._held.setdefault(words, {})[entry] = None
         #: By their first two words: in a long book many names begin with the same one.
         self._by_start: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-        for words, found in held.items():
-            if len(found) <= _MOST_ENTRIES:
-                start = " ".join(words[:2])
-                for form in (start, f"{start}s") if len(words) <= 2 else (start,):
-                    self._by_start.setdefault(form, []).append((words, tuple(found)))
-        for several in self._by_start.values():
+        for words, own in self._held.items():
+            found = own if base is None else {**own, **base._held.get(words, {})}
+            for form in _starts(words):
+                several = self._by_start.setdefault(form, [])
+                if len(found) <= _MOST_ENTRIES:
+                    several.append((words, tuple(found)))
+        for form, several in self._by_start.items():
+            if base is not None:
+                several += [one for one in base._by_start.get(form, ()) if one[0] not in self._held]
             several.sort(key=lambda one: -len(one[0]))
+
+    def _starting(self, words: str) -> Sequence[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """The names that begin so, longest first."""
+        found = self._by_start.get(words)
+        if found is None:
+            found = [] if self._base is None else self._base._by_start.get(words, [])
+        return found
 
     def in_text(self, text: str) -> Iterator[Mention]:
         """Every name that the text says, from left to right, none inside another."""
@@ -63,7 +75,7 @@ class Names:
         while place < len(spans):
             first = spans[place][0]
             second = f"{first} {spans[place + 1][0]}" if place + 1 < len(spans) else first
-            longer, single = self._by_start.get(second, ()), self._by_start.get(first, ())
+            longer, single = self._starting(second), self._starting(first)
             for words, entries in (*longer, *single) if longer or single else ():
                 if _says(spans, place, words):
                     start, end = spans[place][1], spans[place + len(words) - 1][2]
@@ -71,6 +83,12 @@ class Names:
                     place += len(words) - 1
                     break
             place += 1
+
+
+def _starts(words: Sequence[str]) -> tuple[str, ...]:
+    """How a text begins that says a name, also in the plural."""
+    start = " ".join(words[:2])
+    return (start, f"{start}s") if len(words) <= 2 else (start,)
 
 
 def _tells(words: Sequence[str]) -> bool:

@@ -17,12 +17,16 @@ from ir.book.strategy import Book, book_of
 from ir.errors import SourceError
 from ir.sources import CorpusSource
 from ir.sources.files import FileScope
+from ir.sources.loaded import LoadedScope
+from ir.sources.records import load_jsonl
 from ir.sources.skipped import Skipped
 
 __all__ = ["MAX_BYTES", "BookFiles", "BookScope", "book_files", "name_of", "new_run_id"]
 
 #: What is read of a folder; a file that is named is read whatever it is called.
 _BOOKS = r"(?i)\.(md|markdown|mdx|mkd|html?|xhtml|pdf|txt|text|rst|adoc|asciidoc)$"
+#: Entries, one to a line, as collections of rules are often given.
+_ENTRIES = ".jsonl"
 #: Books are large.
 MAX_BYTES = 500_000_000
 _NO_RULES = "none"
@@ -87,9 +91,12 @@ def book_files(
 
 
 def _are_given(places: Sequence[str | Path]) -> bool:
-    """Whether files of another pipeline are among these, or below them."""
+    """Whether files of another pipeline are among these, or below them, or files of entries."""
     paths = [Path(place).expanduser() for place in places]
-    return any(path.name.endswith(SUFFIXES) or (path.is_dir() and reference_files(path)) for path in paths)
+    return any(
+        path.name.endswith(SUFFIXES) or path.suffix.lower() == _ENTRIES or (path.is_dir() and reference_files(path))
+        for path in paths
+    )
 
 
 @dataclass
@@ -115,7 +122,9 @@ class BookScope(Mapping[str, Any]):
 
     A file is known by its name, one of several folders by the folder's name too. Files of the reference pipeline
     (``*.enriched.json``, ``*.graph.json``, ``*.evaluation_queries.json``) become one item for each document; those of
-    the newest run are read where there are several. ``dropped`` are edges that lead nowhere.
+    the newest run are read where there are several. A file of JSON lines is a book of entries: each line is an item
+    with an ``id``, its ``text``, and perhaps ``title``, ``chapter``, ``tags`` and ``links``. ``dropped`` are edges that
+    lead nowhere.
     """
 
     def __init__(self, paths: Sequence[str | Path], *, max_bytes: int = MAX_BYTES) -> None:
@@ -231,6 +240,7 @@ class BookScope(Mapping[str, Any]):
     def _walk(self) -> _Read:
         found = _Read()
         given: list[Path] = []
+        entries: dict[str, dict[str, Any]] = {}
         several = len(self.paths) > 1
         for path in self.paths:
             if path.is_file() and path.name.endswith(SUFFIXES):
@@ -241,6 +251,9 @@ class BookScope(Mapping[str, Any]):
                     f"{path} is not called as the file of a book is.",
                     remedy=f"Books in JSON are called NAME{ENRICHED}, with NAME{GRAPH} beside them.",
                 )
+            if path.is_file() and path.suffix.lower() == _ENTRIES:
+                entries |= LoadedScope(load_jsonl(path))
+                continue
             given += [] if path.is_file() else reference_files(path)
             scope = FileScope(path, pattern=_BOOKS, max_bytes=self._max_bytes)
             for inner in scope:
@@ -260,6 +273,7 @@ class BookScope(Mapping[str, Any]):
             for key, place in found.texts.items()
             if key.casefold() not in told and book_of(key).casefold() not in told
         }
+        found.given |= entries
         return found
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ir.base import IndexPlan, Record, Surface
-from ir.book.drawing import Drawing
+from ir.book.drawing import TITLES, Drawing
 from ir.book.enrichment import Enrichment
 from ir.book.given import chapter_depth, given_plan, placed
-from ir.book.linking import BookLinks
+from ir.book.linking import BookLinks, Titles
 from ir.book.plain import is_plain, without_running_lines
 from ir.book.sections import Section, sections_of
 from ir.book.summaries import page_summaries
@@ -83,6 +83,7 @@ class Book(Chunked):
         self._similar = similar
         self._workspace = workspace
         self._refusal = refusal
+        self._titles: Titles | None = None
 
     @property
     def enrichment(self) -> Enrichment:
@@ -125,7 +126,12 @@ class Book(Chunked):
 
     def link(self, item_id: str, symbols: Symbols, lookup: Any) -> Iterable[Edge]:
         """What the chunks of a book name: entries of it, else of other books."""
-        return BookLinks(symbols.payload, lookup, self._enrichment.aliases) if symbols.payload else ()
+        if not symbols.payload:
+            return ()
+        told = list(lookup(TITLES))
+        if self._titles is None or self._titles.told != told:
+            self._titles = Titles(told)  # the same for thousands of entries
+        return BookLinks(symbols.payload, lookup, self._enrichment.aliases, self._titles)
 
     def complete(self, store: Store) -> bool:
         """Draw the links that need all of the corpus, or other corpora; whether anything changed."""

@@ -40,7 +40,8 @@ def token(
         ),
     ],
     word: Annotated[
-        str | None, typer.Argument(metavar="[ID|NAME]", help="revoke: the token.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[ID|NAME]", help="create: what to call it; revoke: the token.", show_default=False),
     ] = None,
     *,
     as_json: Json = False,
@@ -48,7 +49,7 @@ def token(
 ) -> None:
     """Make, list and revoke the tokens by which clients of ir serve are known.
 
-    ir token create --name NAME shows a secret once; only a hash of it is kept. A token sees the corpora of its
+    ir token create NAME shows a secret once; only a hash of it is kept. A token sees the corpora of its
     workspace, or those of --corpus alone. ir token revoke ID takes effect within a second, in every process.
     """
     from ir.app import tokens
@@ -57,7 +58,7 @@ def token(
     if action == "create" and word is not None:
         given.setdefault("name", word)
     if action == "create" and "name" not in given:
-        raise InvalidInput("A token needs a name.", remedy="Write: ir token create --name NAME")
+        raise InvalidInput("A token needs a name.", remedy="Write: ir token create NAME")
     if action == "revoke" and word is None:
         raise InvalidInput("Say which token to revoke.", remedy="Write: ir token revoke ID")
     if action == "create":
@@ -71,7 +72,7 @@ def token(
     else:
         raise InvalidInput(
             "A token is created, listed or revoked.",
-            remedy="Write: ir token create --name NAME, ir token ls, or ir token revoke ID",
+            remedy="Write: ir token create NAME, ir token ls, or ir token revoke ID",
         )
 
 

@@ -152,7 +152,7 @@ def _no_token() -> Refusal:
         401,
         "token_needed",
         "A token is needed: Authorization: Bearer TOKEN.",
-        remedy="Who runs the server makes one: ir token create --name NAME.",
+        remedy="Who runs the server makes one: ir token create NAME.",
         headers={"www-authenticate": _REALM},
     )
 
@@ -163,6 +163,6 @@ def _wrong_token() -> Refusal:
         401,
         "token_wrong",
         "The token is not one that is let in here.",
-        remedy="Who runs the server makes a new one: ir token create --name NAME.",
+        remedy="Who runs the server makes a new one: ir token create NAME.",
         headers={"www-authenticate": f'{_REALM}, error="invalid_token"'},
     )
