@@ -159,8 +159,9 @@ def test_results_are_walked_and_opened_by_keys(tab: Tab) -> None:
     page.wait_for_selector(".line.on")
     assert "#/doc?in=notes&id=tea.md" in page.url
     page.keyboard.press("?")
-    assert page.locator("dialog").inner_text().count("Search") >= 1
+    assert page.locator("dialog[open]").inner_text().count("Search") >= 1
     page.keyboard.press("Escape")
+    until(page, "!document.querySelector('dialog')")
     page.keyboard.press("o")
     until(page, "location.hash.startsWith('#/ontology')")
 

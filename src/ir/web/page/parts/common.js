@@ -1,6 +1,6 @@
 // The small parts that every view is put together from.
 
-import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { useCorpora } from "../core/hooks.js";
 
 /** A text with the stretches that match in it; `marks` are [start, end] in code points, as Python counts them. */
@@ -117,7 +117,7 @@ export function useChosen(named) {
 
 export function Dialog({ title, onClose, children }) {
   const place = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     place.current.showModal();
     return () => before?.focus?.();
