@@ -21,7 +21,6 @@ __all__ = ["Unavailable", "documentdb_tree"]
 _SUITE = "testing"
 _PACKAGES = ("postgresql-18-documentdb", "postgresql-18-postgis-3-scripts", "dash", "coreutils")
 _KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_ARCHIVE = "http://deb.debian.org/debian"
 _PROGRAMS = ("apt-get", "apt-config", "dpkg-deb", "tar", "unshare", "mount", "chroot")
 #: How long everything may take, and for how long nobody tries again after a failure.
 _TIMEOUT_S = 240.0
@@ -126,7 +125,7 @@ def _configured(apt: Path) -> Path:
 
 
 def _archive() -> str:
-    """The Debian archive that this machine uses, else the one that everybody can reach."""
+    """The Debian archive that this machine uses."""
     sources = Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")
     for source in sources:
         try:
@@ -135,7 +134,7 @@ def _archive() -> str:
             continue
         if found:
             return found[1]
-    return _ARCHIVE
+    raise Unavailable("no Debian archive is among the sources of apt")
 
 
 def _unpack(package: Path, tree: Path, environment: dict[str, str], deadline: float) -> None:
