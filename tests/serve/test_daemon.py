@@ -78,14 +78,20 @@ def test_a_daemon_killed_under_load_loses_nothing(notes: Path) -> None:
     assert len(set(daemons()) - killed) == 1
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether every thread of a process has stopped: a signal takes a moment to reach them."""
+    threads = list(Path(f"/proc/{pid}/task").glob("*/stat"))
+    return all(one.read_text().rpartition(")")[2].split()[0] == "T" for one in threads)
+
+
 def test_what_must_not_be_repeated_is_told_to_have_been_interrupted(notes: Path) -> None:
     link = Link()
     assert "result" in link.ask("status", {})
     answers: list[dict[str, Any]] = []
     over = threading.Event()
     os.kill(link.daemon["pid"], signal.SIGSTOP)  # it takes the call, and never answers
+    wait_until(lambda: is_stopped(link.daemon["pid"]))
     link.submit(Call("status", {}, lambda answer: (answers.append(answer), over.set())[0], repeatable=False))
-    time.sleep(0.2)
     kill(link.daemon["pid"])
     assert over.wait(30)
     assert answers[0]["error"]["code"] == "interrupted"
