@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,10 +27,10 @@ class Pin:
         if self._descriptor is not None and not _locked(self._descriptor, shared=True):
             raise FileNotFoundError(folder)
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the very end, modules are empty
         descriptor = getattr(self, "_descriptor", None)
         if descriptor is not None:
-            os.close(descriptor)
+            close(descriptor)
 
 
 @contextmanager
