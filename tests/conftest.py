@@ -30,6 +30,7 @@ SLOW = (
     "store/postgres",
     "store/test_local_words.py",
     "test_examples.py",
+    "test_imports.py",
     "test_tune.py",
     "web",
 )
